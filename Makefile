@@ -1,0 +1,37 @@
+# Every target sets itself up: a virtual environment in .venv with the pinned versions of constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+# Real data sets for the tests that use them; where the folder is absent those tests are skipped.
+ifneq ($(wildcard ../shared/data),)
+export LABELPROOF_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test lint bench clean
+demo: .venv/installed
+	$(BIN)/labelproof demo
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed-bench
+	$(BIN)/python benchmarks/run.py
+
+.venv/python:
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/installed: .venv/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+.venv/installed-%: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist

@@ -1,0 +1,1 @@
+"""Prove which label combinations a multi-label classifier can ever predict."""

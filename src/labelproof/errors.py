@@ -1,0 +1,19 @@
+"""The errors that labelproof raises beside ValueError (a wrong argument) and TypeError."""
+
+__all__ = ["CertificateError", "DataFormatError", "LabelproofError", "ModelFormatError"]
+
+
+class LabelproofError(Exception):
+    """Base class of labelproof's own errors."""
+
+
+class CertificateError(LabelproofError):
+    """A certificate does not prove what it claims."""
+
+
+class DataFormatError(LabelproofError):
+    """A file of weights, labels or results cannot be read as what it should be."""
+
+
+class ModelFormatError(LabelproofError):
+    """A model has no linear output layer that labelproof can take."""
