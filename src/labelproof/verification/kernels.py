@@ -1,0 +1,364 @@
+"""Compiled search for a point with every row positive, or for rows that contradict each other.
+
+Nothing computed here is trusted: `proofs` decides. The problem, for unit rows g_i that already carry their signs, is
+
+    minimise ½‖v‖²  subject to  g_i·v ≥ 1 for every row, e·v = 0 for every equality,
+
+solved by the dual active-set method of Goldfarb and Idnani on a growing working set of rows. The gradients of the
+active rows are kept as a thin QR factorisation, which stays accurate where an inverse of their Gram matrix does not.
+"""
+
+import numpy as np
+from numba import njit
+
+__all__ = ["dual_active_set", "extend_working_set"]
+
+SOLVED, CONFLICT, STOPPED = 1, 0, -1
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _solve_upper(RT, c, q, r):  # pragma: no cover - compiled
+    """Solve R r = c for the leading q×q triangle of R, whose columns are the rows of RT."""
+    for a in range(q):
+        r[a] = c[a]
+    for a in range(q - 1, -1, -1):
+        s = r[a] / RT[a, a]
+        r[a] = s
+        for b in range(a):
+            r[b] -= RT[a, b] * s
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _project(QT, q, g, c, z):  # pragma: no cover - compiled
+    """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once for accuracy."""
+    m = g.shape[0]
+    for j in range(m):
+        z[j] = g[j]
+    for a in range(q):
+        s = 0.0
+        for j in range(m):
+            s += QT[a, j] * g[j]
+        c[a] = s
+        for j in range(m):
+            z[j] -= s * QT[a, j]
+    zz = 0.0
+    for j in range(m):
+        zz += z[j] * z[j]
+    if zz < 0.1:
+        for a in range(q):
+            s = 0.0
+            for j in range(m):
+                s += QT[a, j] * z[j]
+            c[a] += s
+            for j in range(m):
+                z[j] -= s * QT[a, j]
+        zz = 0.0
+        for j in range(m):
+            zz += z[j] * z[j]
+    return zz
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _append(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no cover - compiled
+    """Make a row active, given its split c, z by `_project`."""
+    norm = np.sqrt(zz)
+    for a in range(q):
+        RT[q, a] = c[a]
+        RT[a, q] = 0.0
+    RT[q, q] = norm
+    for j in range(z.shape[0]):
+        QT[q, j] = z[j] / norm
+    lam[q] = multiplier
+    active[q] = row
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _drop(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
+    """Remove the active row at this place, restoring the triangle by rotations; return the new q."""
+    m = QT.shape[1]
+    for b in range(place, q - 1):
+        for a in range(b + 2):
+            RT[b, a] = RT[b + 1, a]
+        lam[b] = lam[b + 1]
+        active[b] = active[b + 1]
+    for b in range(place, q - 1):
+        x, y = RT[b, b], RT[b, b + 1]
+        h = np.sqrt(x * x + y * y)
+        if h == 0.0:
+            continue
+        cs, sn = x / h, y / h
+        for col in range(b, q - 1):
+            u, w = RT[col, b], RT[col, b + 1]
+            RT[col, b] = cs * u + sn * w
+            RT[col, b + 1] = cs * w - sn * u
+        for j in range(m):
+            u, w = QT[b, j], QT[b + 1, j]
+            QT[b, j] = cs * u + sn * w
+            QT[b + 1, j] = cs * w - sn * u
+    return q - 1
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers):  # pragma: no cover
+    """Continue the active-set method on the first ``count`` rows of G until all reach ``floor``.
+
+    The first ``n_equal`` rows are equalities. State: v (m,), QT (m, m), RT (m, m), lam, active (m,), q.
+    Returns (outcome, q, steps, entering). After CONFLICT the rows active[:q] and entering contradict each other with
+    multipliers[:q] and 1; after SOLVED every row has g·v > floor, or ≥ 1 at the optimum.
+    """
+    m = G.shape[1]
+    is_active = np.zeros(count, np.bool_)
+    for a in range(q):
+        is_active[active[a]] = True
+    c = np.zeros(m + 1)
+    r = np.zeros(m + 1)
+    z = np.zeros(m)
+    if q == 0:
+        for e in range(n_equal):  # v = 0 meets every equality: they only narrow the directions
+            zz = _project(QT, q, G[e], c, z)
+            if zz > 1e-12:
+                _append(QT, RT, lam, active, q, c, z, zz, e, 0.0)
+                q += 1
+    candidates = np.empty(48, np.int64)
+    n_candidates = 0
+    uses = 0
+    reference = 0.0
+    steps = 0
+    while steps < max_steps:
+        # The most violated row: of a few candidates while they last, else of the whole working set.
+        entering = -1
+        if n_candidates > 0 and uses < 10:
+            uses += 1
+            worst = 1.0 - 1e-9
+            for k in range(n_candidates):
+                i = candidates[k]
+                if not is_active[i]:
+                    s = 0.0
+                    for j in range(m):
+                        s += G[i, j] * v[j]
+                    if s < worst:
+                        worst = s
+                        entering = i
+            if worst > 0.5 * reference:
+                entering = -1
+        if entering < 0:
+            products = np.dot(G[:count], v)
+            worst = 1.0 - 1e-9
+            for i in range(n_equal, count):
+                if products[i] < worst and not is_active[i]:
+                    worst = products[i]
+                    entering = i
+            if entering < 0 or worst > floor:
+                return SOLVED, q, steps, -1
+            cut = 1.0 - 0.5 * (1.0 - worst)
+            reference = worst if worst < 0.0 else 2.0 * worst
+            n_candidates = 0
+            uses = 0
+            for i in range(n_equal, count):
+                if products[i] <= cut and not is_active[i] and n_candidates < 48:
+                    candidates[n_candidates] = i
+                    n_candidates += 1
+        g = G[entering]
+        multiplier = 0.0
+        while True:
+            steps += 1
+            zz = _project(QT, q, g, c, z)
+            _solve_upper(RT, c, q, r)
+            longest = np.inf
+            place = -1
+            for a in range(q):
+                if r[a] > 1e-11 and active[a] >= n_equal:
+                    ratio = lam[a] / r[a]
+                    if ratio < longest:
+                        longest = ratio
+                        place = a
+            free = zz > 1e-12 and q < m
+            if not free and place < 0:
+                for a in range(q):
+                    multipliers[a] = -r[a]
+                return CONFLICT, q, steps, entering
+            full = np.inf
+            if free:
+                s = 0.0
+                for j in range(m):
+                    s += g[j] * v[j]
+                full = (1.0 - s) / zz
+            step = min(longest, full)
+            if free:
+                for j in range(m):
+                    v[j] += step * z[j]
+            for a in range(q):
+                lam[a] -= step * r[a]
+            multiplier += step
+            if full <= longest:
+                _append(QT, RT, lam, active, q, c, z, zz, entering, multiplier)
+                is_active[entering] = True
+                q += 1
+                break
+            is_active[active[place]] = False
+            q = _drop(QT, RT, lam, active, q, place)
+            if steps >= max_steps:
+                break
+    return STOPPED, q, steps, -1
+
+
+@njit(cache=True, nogil=True)
+def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no cover - compiled
+    """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
+
+    Rows over ``share`` of the worst violation of score ≤ −1 count, at most ``most`` of them. Returns the worst score
+    and how many were found; none are sought when the worst is below ``limit``.
+    """
+    n = scores.shape[0]
+    worst = scores[0]
+    for i in range(n):
+        worst = max(worst, scores[i])
+    count = 0
+    if worst < limit:
+        return worst, count
+    cut = -1.0 + (worst + 1.0) * share
+    for i in range(n):
+        if scores[i] >= cut and not is_in[i]:
+            found[count] = i
+            count += 1
+            if count >= most:
+                break
+    return worst, count
+
+
+@njit(cache=True, nogil=True)
+def search_block(
+    A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, capacity, most, share, floor, limit, max_rounds, max_steps
+):  # pragma: no cover - compiled
+    """Search for every label set of a block; see `propose.search` for the meaning of the arguments."""
+    n_rows, m = A.shape
+    n_sets = indptr.shape[0] - 1
+    n_equal = E.shape[1]
+    outcome = np.full(n_sets, STOPPED, np.int64)
+    V = np.zeros((n_sets, m))
+    n_found = np.zeros(n_sets, np.int64)
+    rows = np.empty((n_sets, m + 1), np.int64)
+    tight = np.zeros(n_rows, np.int64)
+    rounds = 0
+
+    G = np.empty((n_sets, capacity, m))
+    ids = np.empty((n_sets, capacity), np.int64)
+    counts = np.zeros(n_sets, np.int64)
+    is_in = np.zeros((n_sets, n_rows), np.bool_)
+    QT = np.zeros((n_sets, m, m))
+    RT = np.zeros((n_sets, m, m))
+    lam = np.zeros((n_sets, m + 1))
+    active = np.zeros((n_sets, m + 1), np.int64)
+    q = np.zeros(n_sets, np.int64)
+    multipliers = np.zeros((n_sets, m + 1))
+    found = np.empty(most, np.int64)
+    live = np.empty(n_sets, np.int64)
+
+    for i in range(n_sets):
+        live[i] = i
+        c = 0
+        for e in range(n_equal):
+            G[i, c] = E[i, e]
+            ids[i, c] = -1 - e
+            c += 1
+        for p in indices[indptr[i] : indptr[i + 1]]:
+            if c < capacity:
+                G[i, c] = A[p]
+                ids[i, c] = p
+                is_in[i, p] = True
+                c += 1
+        for p in hot:
+            if not is_in[i, p] and c < capacity:
+                s = -1.0 if p < n_labels else 1.0
+                for j in range(m):
+                    G[i, c, j] = s * A[p, j]
+                ids[i, c] = p
+                is_in[i, p] = True
+                c += 1
+        counts[i] = c
+    n_live = n_sets
+    while n_live > 0 and rounds < max_rounds:
+        rounds += 1
+        n_solved = 0
+        for k in range(n_live):
+            i = live[k]
+            if counts[i] == 0:
+                status = SOLVED
+            else:
+                status, q[i], _, entering = dual_active_set(
+                    G[i],
+                    counts[i],
+                    n_equal,
+                    V[i],
+                    QT[i],
+                    RT[i],
+                    lam[i],
+                    active[i],
+                    q[i],
+                    floor,
+                    max_steps,
+                    multipliers[i],
+                )
+            if status == SOLVED:
+                live[n_solved] = i
+                n_solved += 1
+            elif status == CONFLICT:
+                largest = 1.0
+                for a in range(q[i]):
+                    largest = max(largest, abs(multipliers[i, a]))
+                c = 0
+                for a in range(q[i]):
+                    if abs(multipliers[i, a]) > 1e-13 * largest:
+                        rows[i, c] = ids[i, active[i, a]]
+                        multipliers[i, c] = multipliers[i, a]
+                        c += 1
+                rows[i, c] = ids[i, entering]
+                multipliers[i, c] = 1.0
+                n_found[i] = c + 1
+                outcome[i] = CONFLICT
+                for a in range(c + 1):
+                    if rows[i, a] >= 0:
+                        tight[rows[i, a]] += 1
+        if n_solved == 0:
+            break
+        X32 = np.empty((n_solved, m), np.float32)
+        for k in range(n_solved):
+            for j in range(m):
+                X32[k, j] = V[live[k], j]
+        scores = np.dot(X32, A32T)
+        n_live = 0
+        for k in range(n_solved):
+            i = live[k]
+            S = scores[k]
+            for p in range(n_labels, n_rows):
+                S[p] = -S[p]
+            for p in weak_zeros:
+                S[p] = -1e30
+            for p in indices[indptr[i] : indptr[i + 1]]:
+                S[p] = -S[p]
+            room = min(most, capacity - counts[i])
+            worst, new = extend_working_set(S, is_in[i], room, share, limit, found)
+            if worst < limit or new == 0:
+                if worst < 0.0:
+                    outcome[i] = SOLVED
+                for a in range(q[i]):
+                    if ids[i, active[i, a]] >= 0:
+                        tight[ids[i, active[i, a]]] += 1
+                for a in range(q[i]):
+                    rows[i, a] = ids[i, active[i, a]]
+                n_found[i] = q[i]
+                continue
+            c = counts[i]
+            for a in range(new):
+                p = found[a]
+                s = -1.0 if p < n_labels else 1.0
+                for j in range(m):
+                    G[i, c, j] = s * A[p, j]
+                ids[i, c] = p
+                is_in[i, p] = True
+                c += 1
+            counts[i] = c
+            live[n_live] = i
+            n_live += 1
+    return outcome, V, rows, n_found, tight, multipliers

@@ -1,0 +1,234 @@
+"""Guess, in floating point, whether some v satisfies every row of the system: a witness, or a conflict.
+
+Nothing returned here is trusted: `proofs` turns a guess into a proof, or says that it could not.
+
+The search treats weak rows as strict ones, so that its witnesses keep clear of all boundaries, and works in scaled
+coordinates: columns by powers of two, rows to unit norm. Neither changes which systems have a solution.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.verification.labels import LabelSets
+from labelproof.verification.regions import OutputLayer
+
+__all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_system"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSystem:
+    """The rows of a layer in the coordinates of the search.
+
+    Attributes
+    ----------
+    rows
+        float64 (n_rows, width): unit rows; labels first, as for an active label, then the rows that are no label.
+    rows_t32
+        float32 (width, n_rows): the same for fast scoring.
+    numbers
+        The number in `regions` of each row.
+    norms
+        What each row was divided by.
+    column_exponents
+        v in the coordinates of `regions` is the search's v times 2**-column_exponents.
+    fixed
+        float64 (n_fixed, width): equalities of features whose bounds coincide; ``fixed_features`` names them.
+    weak_zeros
+        Labels that hold at every v when they are inactive: zero rows under ties="inactive".
+    """
+
+    rows: Floats
+    rows_t32: npt.NDArray[np.float32]
+    numbers: Indices
+    norms: Floats
+    column_exponents: npt.NDArray[np.int64]
+    fixed: Floats
+    fixed_features: Indices
+    weak_zeros: Indices
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        return self.rows.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """What the search found for each label set of a block.
+
+    ``outcome`` is 1 for a point, 0 for a conflict, -1 for neither. ``points`` (n_sets, width) are in the coordinates
+    of the search; ``rows[i]`` are row numbers of the conflict, or the rows that are tight at the point.
+    """
+
+    outcome: npt.NDArray[np.int64]
+    points: Floats
+    rows: list[Indices]
+    tight: npt.NDArray[np.int64]
+
+
+def search_system(layer: OutputLayer) -> SearchSystem:
+    """Scale the rows of a layer for the search."""
+    with_scale = not layer.is_cone  # on a cone, scaling x meets sparsemax's sum
+    n = layer.n_labels
+    labels = [layer.weight]
+    if with_scale:
+        labels.append((np.zeros(n) if layer.offset is None else layer.offset)[:, None])
+    label_rows = np.column_stack(labels)
+    column_exponents = _column_exponents(label_rows)
+    label_rows = np.ldexp(label_rows, -column_exponents)
+    if layer.has_threshold:
+        size = np.frexp(np.linalg.norm(label_rows, axis=1).max())[1]
+        label_rows = np.column_stack([label_rows, np.full(n, -np.ldexp(1.0, int(size)))])
+        column_exponents = np.append(column_exponents, -int(size))
+    bounds, numbers, fixed, fixed_features = _bound_rows(layer, label_rows.shape[1], column_exponents)
+    rows = np.concatenate([label_rows, bounds])
+    rows, norms = _unit_rows(rows)
+    zeros = np.flatnonzero(norms[:n] == 0) if layer.ties == "inactive" else np.empty(0, np.int64)
+    return SearchSystem(
+        rows,
+        np.ascontiguousarray(rows.T, dtype=np.float32),
+        np.concatenate([np.arange(n), numbers]),
+        norms,
+        column_exponents,
+        _unit_rows(fixed)[0],
+        fixed_features,
+        zeros,
+    )
+
+
+def _column_exponents(rows: Floats) -> npt.NDArray[np.int64]:
+    largest = np.abs(rows).max(axis=0)
+    exponents = np.frexp(largest)[1].astype(np.int64)
+    exponents[largest == 0] = 0
+    return exponents
+
+
+def _unit_rows(rows: Floats) -> tuple[Floats, Floats]:
+    """Return the rows over their norms, and the norms; zero rows stay zero."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    exponents = np.frexp(largest)[1][:, None]
+    scaled = np.ldexp(rows, -exponents)
+    norms = np.linalg.norm(scaled, axis=1)
+    unit = scaled / np.where(norms == 0, 1.0, norms)[:, None]
+    return np.ascontiguousarray(unit), np.ldexp(norms, exponents[:, 0])
+
+
+def _bound_rows(
+    layer: OutputLayer, width: int, column_exponents: npt.NDArray[np.int64]
+) -> tuple[Floats, Indices, Floats, Indices]:
+    """Return the rows for scale and domain with their numbers, and the equalities of fixed features."""
+    d = layer.d
+    rows, numbers, fixed, features = [], [], [], []
+    if not layer.is_cone:
+        rows.append(_unit(width, d))
+        numbers.append(layer.scale_row)
+    low = np.full(d, -np.inf) if layer.low is None else layer.low
+    high = np.full(d, np.inf) if layer.high is None else layer.high
+    for j in range(d):
+        feature = _unit(width, j)
+        floor, ceiling = feature.copy(), -feature
+        if not layer.is_cone:
+            with np.errstate(over="ignore"):
+                shift = int(column_exponents[j] - column_exponents[d])
+                floor[d], ceiling[d] = np.clip(np.ldexp([-low[j], high[j]], shift), -1e300, 1e300)
+        if low[j] == high[j]:
+            fixed.append(floor)
+            features.append(j)
+            continue
+        if np.isfinite(low[j]):
+            rows.append(floor)
+            numbers.append(layer.low_row(j))
+        if np.isfinite(high[j]):
+            rows.append(ceiling)
+            numbers.append(layer.high_row(j))
+    stacked = (np.array(r).reshape(-1, width) for r in (rows, fixed))
+    return next(stacked), np.array(numbers, np.int64), next(stacked), np.array(features, np.int64)
+
+
+def _unit(width: int, j: int) -> Floats:
+    unit = np.zeros(width)
+    unit[j] = 1.0
+    return unit
+
+
+def hot_rows(tight: npt.NDArray[np.int64], most: int = 300) -> Indices:
+    """Return the rows that were tight or in conflict most often, as places in `SearchSystem.rows`."""
+    order = np.argsort(-tight, kind="stable")[:most]
+    return order[tight[order] > 0]
+
+
+def search(
+    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float | None = None
+) -> Guesses:
+    """Search for a point or a conflict for every label set of a block.
+
+    Parameters
+    ----------
+    hot
+        Places of rows that belong to every working set from the start.
+    time_limit
+        Seconds for one label set, kept roughly: by a count of steps.
+    """
+    from labelproof.verification.kernels import search_block
+
+    m = system.width
+    max_steps = 50 * m + 2000
+    if time_limit is not None:
+        max_steps = min(max_steps, int(time_limit * 1e8 / m**2))
+    equalities = _equalities(layer, system, sets)
+    outcome, points, places, counts, tight, multipliers = search_block(
+        system.rows,
+        system.rows_t32,
+        layer.n_labels,
+        sets.indptr,
+        sets.indices,
+        hot,
+        system.weak_zeros,
+        equalities,
+        min(len(system.rows) + equalities.shape[1], 1000 + len(hot) + 6 * m),
+        max(60, m // 2),
+        0.3,
+        0.0,
+        -1e-3,
+        400,
+        max_steps,
+    )
+    rows = [_row_numbers(layer, system, places[i, : counts[i]], multipliers[i, : counts[i]]) for i in range(len(sets))]
+    if layer.rule == "sparsemax" and layer.is_cone:  # the search leaves out the sum, which is what an empty set breaks
+        for i in np.flatnonzero(np.diff(sets.indptr) == 0).tolist():
+            outcome[i] = 0
+            rows[i] = np.array([layer.scale_row, layer.n_labels + 2])
+    return Guesses(outcome, points, rows, tight)
+
+
+def _equalities(layer: OutputLayer, system: SearchSystem, sets: LabelSets) -> Floats:
+    """Return (n_sets, n_equalities, width): the fixed features and, for sparsemax off a cone, the support's sum."""
+    fixed = np.broadcast_to(system.fixed, (len(sets), *system.fixed.shape))
+    if layer.rule != "sparsemax" or layer.is_cone:
+        return np.ascontiguousarray(fixed)
+    sums = np.zeros((len(sets), 1, system.width))
+    for i, active in enumerate(sets):
+        rows = system.rows[active] * system.norms[active][:, None]
+        sums[i, 0] = layer.temperature * rows.sum(axis=0)
+        sums[i, 0, layer.d] -= np.ldexp(1.0, -int(system.column_exponents[layer.d]))
+    size = np.linalg.norm(sums, axis=2, keepdims=True)
+    return np.concatenate([fixed, sums / np.where(size == 0, 1.0, size)], axis=1)
+
+
+def _row_numbers(layer: OutputLayer, system: SearchSystem, places: Indices, multipliers: Floats) -> Indices:
+    """Translate places into row numbers; an equality becomes the inequality that its multiplier's sign calls for."""
+    numbers = system.numbers[np.maximum(places, 0)]
+    for k in np.flatnonzero(places < 0).tolist():
+        e = -1 - int(places[k])
+        positive = multipliers[k] > 0
+        if e < len(system.fixed_features):
+            j = int(system.fixed_features[e])
+            numbers[k] = layer.low_row(j) if positive else layer.high_row(j)
+        else:
+            numbers[k] = layer.n_labels + (2 if positive else 1)
+    return numbers

@@ -1,0 +1,288 @@
+"""What a classifier's output layer and its decision rule ask of the input, as an exact homogeneous linear system.
+
+A label set can be predicted iff some vector v = (x, s, τ) satisfies one inequality for each *row*:
+
+======================  =========================================  ==========================================
+row                     inequality                                 present
+======================  =========================================  ==========================================
+label i                 ±(w_i·x + offset_i·s − τ) > 0 (or ≥ 0)     always; + if active, − if not
+scale                   s > 0                                      with an offset or a box, and for sparsemax
+sum_le, sum_ge          t·Σ_active(z_i − τ) ≤ s and ≥ s            sparsemax
+low j, high j           x_j ≥ low_j·s and x_j ≤ high_j·s           for each finite bound of the domain
+======================  =========================================  ==========================================
+
+τ is present for the rules topk and sparsemax. With a scale the input is x/s, without one the system is a cone
+in x. All numbers are the stored floats taken as rationals: the offset b_i − θ_i is held as an unevaluated sum of
+two floats.
+This module is trusted code: every proof rests on the rows that it defines.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logit
+
+__all__ = ["Domain", "OutputLayer", "Rule", "Ties", "exact_offset", "exact_row", "integers", "make_layer"]
+
+Rule = Literal["sigmoid", "topk", "sparsemax"]
+Ties = Literal["open", "inactive"]
+Domain = Literal["nonnegative"] | tuple[Any, Any] | None
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class OutputLayer:
+    """Weights, offset, decision rule and feature domain of a classifier, in exact numbers.
+
+    Attributes
+    ----------
+    weight
+        float64 (n_labels, d).
+    offset, offset_error
+        float64 (n_labels,) or None; ``offset + offset_error`` is exactly bias − logit(threshold).
+    low, high
+        float64 (d,) or None: bounds of the features, ±inf where there is none.
+    temperature
+        The t of the support of sparsemax(t·z).
+    """
+
+    weight: Floats
+    offset: Floats | None
+    offset_error: Floats | None
+    rule: Rule
+    ties: Ties
+    low: Floats | None
+    high: Floats | None
+    temperature: float = 1.0
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.weight.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self.weight.shape[1]
+
+    @property
+    def has_scale(self) -> bool:
+        """Whether the system has the coordinate s."""
+        return self.rule == "sparsemax" or not self.is_cone
+
+    @property
+    def is_cone(self) -> bool:
+        """Whether logits and domain are homogeneous in x: no offset, and no bound other than 0."""
+        bounds = [b for b in (self.low, self.high) if b is not None]
+        return self.offset is None and not any(bool(np.any(np.isfinite(b) & (b != 0))) for b in bounds)
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether the system has the coordinate τ."""
+        return self.rule != "sigmoid"
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of v."""
+        return self.d + self.has_scale + self.has_threshold
+
+    # Rows are numbered: labels, then scale, sum_le, sum_ge, then the lower and the upper bounds.
+    @property
+    def scale_row(self) -> int:
+        """Number of the row s > 0."""
+        return self.n_labels
+
+    @property
+    def n_rows(self) -> int:
+        """Number of row numbers, used or not."""
+        return self.n_labels + 3 + 2 * self.d
+
+    def low_row(self, j: int) -> int:
+        """Return the number of the row x_j ≥ low_j·s."""
+        return self.n_labels + 3 + j
+
+    def high_row(self, j: int) -> int:
+        """Return the number of the row x_j ≤ high_j·s."""
+        return self.n_labels + 3 + self.d + j
+
+    def extra_rows(self) -> list[int]:
+        """Return the numbers of all rows that are no label."""
+        rows = [self.scale_row] if self.has_scale else []
+        if self.rule == "sparsemax":
+            rows += [self.n_labels + 1, self.n_labels + 2]
+        if self.low is not None:
+            rows += [self.low_row(int(j)) for j in np.flatnonzero(np.isfinite(self.low))]
+        if self.high is not None:
+            rows += [self.high_row(int(j)) for j in np.flatnonzero(np.isfinite(self.high))]
+        return rows
+
+    def row_name(self, row: int) -> str:
+        """Return the name of a row that is no label, as certificates show it."""
+        kind = row - self.n_labels
+        if kind < 3:
+            return ("scale", "sum_le", "sum_ge")[kind]
+        return f"low[{kind - 3}]" if kind - 3 < self.d else f"high[{kind - 3 - self.d}]"
+
+    def is_strict(self, row: int, active: npt.NDArray[np.int64]) -> bool:
+        """Return whether a row's inequality is strict for this label set."""
+        if row >= self.n_labels:
+            return row == self.scale_row
+        return self.ties == "open" or row in active
+
+
+def exact_row(layer: OutputLayer, row: int, active: npt.NDArray[np.int64]) -> list[Fraction]:
+    """Return a row's exact coefficients over v = (x, s, τ); the row's inequality is coefficients·v ≥ 0 or > 0."""
+    d, kind = layer.d, row - layer.n_labels
+    if kind < 0:
+        sign = 1 if row in active else -1
+        return [sign * c for c in _label_coefficients(layer, row)]
+    coefficients = [Fraction(0)] * layer.width
+    if kind == 0:
+        coefficients[d] = Fraction(1)
+    elif kind in (1, 2):
+        for i in active:
+            coefficients = [a + b for a, b in zip(coefficients, _label_coefficients(layer, int(i)), strict=True)]
+        coefficients = [Fraction(layer.temperature) * c for c in coefficients]
+        coefficients[d] -= 1
+        if kind == 1:
+            coefficients = [-c for c in coefficients]
+    else:
+        j = (kind - 3) % d
+        sign, bounds = (1, layer.low) if kind - 3 < d else (-1, layer.high)
+        if bounds is None or not np.isfinite(bounds[j]):
+            raise ValueError(f"row {layer.row_name(row)} must be a finite bound of the domain, got none")
+        coefficients[j] = Fraction(sign)
+        if layer.has_scale:
+            coefficients[d] = -sign * Fraction(float(bounds[j]))
+    return coefficients
+
+
+def _label_coefficients(layer: OutputLayer, i: int) -> list[Fraction]:
+    coefficients = [Fraction(w) for w in layer.weight[i].tolist()]
+    if layer.has_scale:
+        coefficients.append(exact_offset(layer, i))
+    if layer.has_threshold:
+        coefficients.append(Fraction(-1))
+    return coefficients
+
+
+def exact_offset(layer: OutputLayer, i: int) -> Fraction:
+    """Return bias − logit(threshold) of label i."""
+    if layer.offset is None or layer.offset_error is None:
+        return Fraction(0)
+    return Fraction(float(layer.offset[i])) + Fraction(float(layer.offset_error[i]))
+
+
+def integers(numbers: Sequence[Fraction | float]) -> tuple[list[int], int]:
+    """Return integers and a positive denominator such that number = integer / denominator, exactly.
+
+    Examples
+    --------
+    >>> integers([0.75, -2.0, 0.0])
+    ([3, -8, 0], 4)
+    """
+    ratios = [number.as_integer_ratio() for number in numbers]
+    denominator = _least_common_multiple([q for _, q in ratios])
+    return [p * (denominator // q) for p, q in ratios], denominator
+
+
+def _least_common_multiple(denominators: list[int]) -> int:
+    largest = max(denominators, default=1)
+    if largest & (largest - 1) == 0 and all(q & (q - 1) == 0 for q in denominators):
+        return largest  # powers of two, as for all floats
+    return int(np.lcm.reduce(np.array(denominators, dtype=object)))
+
+
+def make_layer(
+    weight: Any,
+    *,
+    bias: Any = None,
+    thresholds: Any = None,
+    rule: Rule = "sigmoid",
+    ties: Ties = "open",
+    domain: Domain = None,
+    temperature: float = 1.0,
+) -> OutputLayer:
+    """Check the arguments of `verify` that describe the classifier and hold them exactly."""
+    exact_weight = _finite("weight", weight)
+    if exact_weight.ndim != 2 or 0 in exact_weight.shape:
+        raise ValueError(f"weight must have shape (n_labels, d) with n_labels, d ≥ 1, got {exact_weight.shape}")
+    n_labels, d = exact_weight.shape
+    if rule not in ("sigmoid", "topk", "sparsemax"):
+        raise ValueError(f"rule must be 'sigmoid', 'topk' or 'sparsemax', got {rule!r}")
+    if ties not in ("open", "inactive"):
+        raise ValueError(f"ties must be 'open' or 'inactive', got {ties!r}")
+    if thresholds is not None and rule != "sigmoid":
+        raise ValueError(f"thresholds go with rule='sigmoid' only, got rule={rule!r}")
+    if not (np.isfinite(temperature) and temperature > 0):
+        raise ValueError(f"temperature must be a positive number, got {temperature}")
+    offset, offset_error = _offset(bias, thresholds, n_labels)
+    low, high = _bounds(domain, d)
+    return OutputLayer(
+        np.ascontiguousarray(exact_weight), offset, offset_error, rule, ties, low, high, float(temperature)
+    )
+
+
+def _finite(name: str, values: Any) -> Floats:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise ValueError(f"{name} must hold real numbers of at most 64 bits, got dtype {array.dtype}")
+    if array.dtype.kind in "iu" and array.size and np.abs(array.astype(object)).max() > 2**53:
+        raise ValueError(f"{name} must hold integers of at most 2**53, so that float64 holds them exactly")
+    exact = array.astype(np.float64)
+    if not np.isfinite(exact).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(exact))[0])
+        raise ValueError(f"{name} must be finite, got {exact[where]} at index {where}")
+    return exact
+
+
+def _offset(bias: Any, thresholds: Any, n_labels: int) -> tuple[Floats | None, Floats | None]:
+    if bias is None and thresholds is None:
+        return None, None
+    b = np.zeros(n_labels) if bias is None else _finite("bias", bias)
+    if b.shape != (n_labels,):
+        raise ValueError(f"bias must have shape ({n_labels},) to match the weight's rows, got {b.shape}")
+    theta = np.zeros(n_labels) if thresholds is None else _logits("thresholds", thresholds, n_labels)
+    total = b - theta  # with the rounding error of the difference, after Knuth
+    back = total - b
+    return total, (b - (total - back)) - (theta + back)
+
+
+def _logits(name: str, thresholds: Any, n_labels: int) -> Floats:
+    t = _finite(name, thresholds)
+    if t.shape not in ((), (n_labels,)):
+        raise ValueError(f"{name} must be one number or have shape ({n_labels},), got {t.shape}")
+    if not ((t > 0) & (t < 1)).all():
+        wrong = t[~((t > 0) & (t < 1))].flat[0]
+        raise ValueError(f"{name} must be probabilities strictly between 0 and 1, got {wrong}")
+    return np.broadcast_to(logit(t), (n_labels,))
+
+
+def _bounds(domain: Domain, d: int) -> tuple[Floats | None, Floats | None]:
+    if domain is None:
+        return None, None
+    if isinstance(domain, str):
+        if domain != "nonnegative":
+            raise ValueError(f"domain must be None, 'nonnegative' or (low, high), got {domain!r}")
+        return np.zeros(d), None
+    if not isinstance(domain, (tuple, list)) or len(domain) != 2:
+        raise ValueError(f"domain must be None, 'nonnegative' or (low, high), got {domain!r}")
+    low, high = (_bound(name, b, d) for name, b in zip(("low", "high"), domain, strict=True))
+    wrong = np.flatnonzero((low > high) | (low == np.inf) | (high == -np.inf))
+    if len(wrong):
+        j = wrong[0]
+        raise ValueError(f"domain must have low ≤ high, got low={low[j]} and high={high[j]} for feature {j}")
+    return low, high
+
+
+def _bound(name: str, bound: Any, d: int) -> Floats:
+    array = np.asarray(bound, dtype=np.float64)
+    if array.shape not in ((), (d,)):
+        raise ValueError(f"domain's {name} must be one number or have shape ({d},), got {array.shape}")
+    if np.isnan(array).any():
+        raise ValueError(f"domain's {name} must not be NaN")
+    return np.ascontiguousarray(np.broadcast_to(array, (d,)))

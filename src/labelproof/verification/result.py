@@ -1,0 +1,172 @@
+"""What `verify` returns: a verdict with its evidence for every label set, packed in arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.errors import CertificateError
+from labelproof.verification.certificates import Argmaxable, Certificate, Unargmaxable, Undecided
+from labelproof.verification.engine import Evidence, in_threads
+from labelproof.verification.labels import LabelSets
+from labelproof.verification.proofs import Witness, conflict_faults, float_rows, witness_faults
+from labelproof.verification.regions import OutputLayer
+
+__all__ = ["Verification", "pack"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Verification(Sequence[Certificate]):
+    """Verdicts on label sets in the order of the input; ``v[i]`` is the certificate of set i.
+
+    Attributes
+    ----------
+    layer, label_sets
+        What was verified.
+    status
+        int8 (n_sets,): 1 argmaxable, 0 unargmaxable, -1 undecided.
+    points, point_of
+        Float witnesses (n_points, d), and for each set its row there or -1.
+    conflict_ptr, conflict_rows
+        Set i has the conflict ``conflict_rows[conflict_ptr[i]:conflict_ptr[i + 1]]``, in the numbering of `regions`.
+    fractions, reasons
+        Witnesses that are no floats, and why sets are undecided, by set.
+    """
+
+    layer: OutputLayer = field(repr=False)
+    label_sets: LabelSets = field(repr=False)
+    status: npt.NDArray[np.int8]
+    points: Floats = field(repr=False)
+    point_of: Indices = field(repr=False)
+    conflict_ptr: Indices = field(repr=False)
+    conflict_rows: Indices = field(repr=False)
+    fractions: dict[int, tuple[Fraction, ...]] = field(repr=False)
+    reasons: dict[int, str] = field(repr=False)
+    certified: bool = True
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @overload
+    def __getitem__(self, i: int) -> Certificate: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Certificate]: ...
+    def __getitem__(self, i: int | slice) -> Certificate | list[Certificate]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        i = range(len(self))[i]
+        self._require_evidence()
+        if self.status[i] == 1:
+            return Argmaxable(self._witness(i), float(self._margins([i])[0]))
+        if self.status[i] == 0:
+            rows = self._conflict(i)
+            labels, extra = rows[rows < self.layer.n_labels], rows[rows >= self.layer.n_labels]
+            names = tuple(self.layer.row_name(row) for row in extra.tolist())
+            return Unargmaxable(tuple(labels.tolist()), names, self.layer, self.label_sets[i], rows)
+        return Undecided(self.reasons[i])
+
+    def _require_evidence(self) -> None:
+        if not self.certified:
+            raise CertificateError("no evidence was kept: verify with certify=True")
+
+    def _witness(self, i: int) -> Witness:
+        return self.points[self.point_of[i]] if self.point_of[i] >= 0 else self.fractions[i]
+
+    def _conflict(self, i: int) -> Indices:
+        return self.conflict_rows[self.conflict_ptr[i] : self.conflict_ptr[i + 1]]
+
+    @cached_property
+    def margin(self) -> Floats:
+        """float64 (n_sets,): margin of each witness (see `Argmaxable`), NaN where there is none."""
+        self._require_evidence()
+        margins = np.full(len(self), np.nan)
+        which = np.flatnonzero(self.status == 1)
+        for start in range(0, len(which), 256):
+            some = which[start : start + 256]
+            margins[some] = self._margins(some.tolist())
+        return margins
+
+    def _margins(self, which: list[int]) -> Floats:
+        weight = self.layer.weight
+        X = np.array([np.array([float(c) for c in self._witness(i)]) for i in which]).reshape(-1, self.layer.d)
+        offset = 0.0 if self.layer.offset is None else self.layer.offset
+        Z = X @ weight.T + offset
+        margins = np.empty(len(which))
+        for place, i in enumerate(which):
+            active = self.label_sets[i]
+            z = Z[place]
+            if self.layer.rule != "sigmoid":
+                inside = np.zeros(self.layer.n_labels, dtype=np.bool_)
+                inside[active] = True
+                if inside.any() and not inside.all():
+                    z = z - (z[inside].min() + z[~inside].max()) / 2
+            signed = -z
+            signed[active] *= -1
+            with np.errstate(all="ignore"):
+                relative = signed / (self._weight_norms * np.linalg.norm(X[place]))
+            margins[place] = np.nanmin(relative, initial=np.inf)
+        return margins
+
+    @cached_property
+    def _weight_norms(self) -> Floats:
+        return np.linalg.norm(self.layer.weight, axis=1)
+
+    def check(self, *, n_jobs: int | None = None) -> None:
+        """Prove every verdict again, exactly, from weights, rule and certificates alone.
+
+        Raises
+        ------
+        CertificateError
+            If a certificate does not prove its verdict; the message names the label set and what is wrong.
+        """
+        self._require_evidence()
+        floats = float_rows(self.layer)
+
+        def faults(start: int) -> list[tuple[int, str]]:
+            which = np.arange(start, min(start + 64, len(self)))
+            yes, no = which[self.status[which] == 1].tolist(), which[self.status[which] == 0].tolist()
+            found = witness_faults(
+                self.layer, floats, self.label_sets.take(yes), [self._witness(i) for i in yes]
+            ) + conflict_faults(self.layer, self.label_sets.take(no), [self._conflict(i) for i in no])
+            return [(i, fault) for i, fault in zip(yes + no, found, strict=True) if fault is not None]
+
+        for wrong in in_threads(faults, range(0, len(self), 64), n_jobs):
+            if wrong:
+                i, fault = min(wrong)
+                raise CertificateError(f"label set {i} is not proven: {fault}")
+
+
+def pack(layer: OutputLayer, label_sets: LabelSets, evidence: list[Evidence], *, keep: bool = True) -> Verification:
+    """Pack the evidence for each label set into arrays; without ``keep``, only the verdicts."""
+    status = np.array([1 if e.witness is not None else 0 if e.conflict is not None else -1 for e in evidence], np.int8)
+    if not keep:
+        evidence = [Evidence(reason=e.reason) for e in evidence]
+    point_of = np.full(len(evidence), -1, np.int64)
+    fractions: dict[int, tuple[Fraction, ...]] = {}
+    points: list[Floats] = []
+    for i, e in enumerate(evidence):
+        if isinstance(e.witness, tuple):
+            fractions[i] = e.witness
+        elif e.witness is not None:
+            point_of[i] = len(points)
+            points.append(e.witness)
+    conflicts = [np.empty(0, np.int64) if e.conflict is None else e.conflict for e in evidence]
+    return Verification(
+        layer,
+        label_sets,
+        status,
+        np.array(points).reshape(-1, layer.d),
+        point_of,
+        np.concatenate([[0], np.cumsum([len(rows) for rows in conflicts])]).astype(np.int64),
+        np.concatenate([np.empty(0, np.int64), *conflicts]),
+        fractions,
+        {i: e.reason for i, e in enumerate(evidence) if e.reason},
+        keep,
+    )

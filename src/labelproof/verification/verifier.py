@@ -1,0 +1,91 @@
+"""The front door of the verifier: check the arguments, decide, pack the evidence."""
+
+from typing import Any, Literal
+
+from labelproof.verification.engine import decide
+from labelproof.verification.labels import read_label_sets
+from labelproof.verification.progress import progress_bar
+from labelproof.verification.regions import Domain, Rule, Ties, make_layer
+from labelproof.verification.result import Verification, pack
+
+__all__ = ["verify"]
+
+
+def verify(
+    weight: Any,
+    labels: Any,
+    *,
+    bias: Any = None,
+    thresholds: Any = None,
+    rule: Rule = "sigmoid",
+    ties: Ties = "open",
+    domain: Domain = None,
+    certify: bool = True,
+    n_jobs: int | None = None,
+    engine: Literal["local"] = "local",
+    time_limit: float | None = None,
+    progress: bool = False,
+) -> Verification:
+    """Decide for each label set whether the classifier can ever predict it, with a proof.
+
+    Parameters
+    ----------
+    weight
+        Output layer of shape (n_labels, d), of at most 64 bits a number. The stored numbers are taken as exact.
+    labels
+        Label sets: bool or 0/1 array (n_sets, n_labels), scipy sparse matrix of that shape, or a list of lists of
+        active label indices.
+    bias
+        Shape (n_labels,), or None.
+    thresholds
+        Probabilities at which the labels switch on, one number or shape (n_labels,); with rule="sigmoid" only.
+        Default ½.
+    rule
+        "sigmoid": a label is active iff its logit is positive (or over its threshold). "topk": the active labels
+        have the largest logits. "sparsemax": the active labels are the support of sparsemax.
+    ties
+        "open": all inequalities are strict, so a set that occurs only on a boundary does not count. "inactive": an
+        inactive label may sit on the boundary, which is what ``logits > 0`` computes.
+    domain
+        Which features the layer can get: None (all), "nonnegative" (after a ReLU), or (low, high), each a number or
+        of shape (d,), ±inf allowed.
+    certify
+        Keep the evidence. With False every verdict is still proven when it is found, but only the status is kept.
+    n_jobs
+        Threads; default: the cores that this process may use.
+    engine
+        Where to run; "local" is the only one.
+    time_limit
+        Seconds for one label set, after which it is undecided; None for no limit.
+    progress
+        Show a progress bar on standard error.
+
+    Returns
+    -------
+    Verification
+        ``status`` (1 argmaxable, 0 unargmaxable, -1 undecided), and a certificate for each label set by index.
+
+    Examples
+    --------
+    Three labels on two features: of the eight label sets two cannot be predicted, whatever the input.
+
+    >>> import numpy as np
+    >>> weight = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    >>> v = verify(weight, [[], [0], [0, 1], [0, 1, 2]])
+    >>> v.status
+    array([0, 1, 1, 0], dtype=int8)
+    >>> v[3].conflict, v[3].multipliers
+    ((0, 1, 2), (1, 1, 1))
+    >>> v.check()
+    """
+    if engine != "local":
+        raise ValueError(f"engine must be 'local', got {engine!r}")
+    if n_jobs is not None and n_jobs < 1:
+        raise ValueError(f"n_jobs must be a positive number of threads, got {n_jobs}")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit must be a number of seconds, got {time_limit}")
+    layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties, domain=domain)
+    sets = read_label_sets(labels, layer.n_labels)
+    with progress_bar("verifying", len(sets), show=progress) as advance:
+        evidence = decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
+    return pack(layer, sets, evidence, keep=certify)
