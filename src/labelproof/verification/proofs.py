@@ -92,8 +92,10 @@ def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
     if not isinstance(x, tuple) and not np.isfinite(x).all():
         return "expected a finite witness, got NaN or infinity"
     for bounds, sign, word in ((layer.low, 1, "≥"), (layer.high, -1, "≤")):
-        outside = np.flatnonzero(sign * values < sign * bounds) if bounds is not None else ()
-        if bounds is not None and len(outside):
+        if bounds is None:
+            continue
+        outside = np.flatnonzero(sign * values < sign * bounds)
+        if len(outside):
             j = int(outside[0])
             return f"feature {j}: expected a value {word} {bounds[j]}, got {_show(Fraction(values[j]))}"
     return None
