@@ -4,7 +4,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TypeVar
 
 import numpy as np
@@ -35,8 +37,14 @@ class Evidence:
 
 def in_threads(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> Iterator[R]:
     """Yield work(item) for every item, in order, from n_jobs threads (default: the cores this process may use)."""
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_jobs or _usable_cores()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_jobs or _usable_cores()) as pool:
         yield from pool.map(work, items)
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread, since our own threads share the cores; also the BLAS that compiled code calls."""
+    import_module("scipy.linalg.cython_blas")  # limits reach only libraries that are loaded
+    return threadpool_limits(1, user_api="blas")
 
 
 def _usable_cores() -> int:
@@ -65,6 +73,17 @@ def decide(
     """
     if not len(sets):
         return []
+    with one_blas_thread():
+        return _decide(layer, sets, n_jobs, time_limit, advance)
+
+
+def _decide(
+    layer: OutputLayer,
+    sets: LabelSets,
+    n_jobs: int | None,
+    time_limit: float | None,
+    advance: Callable[[int], None],
+) -> list[Evidence]:
     system, floats = search_system(layer), float_rows(layer)
     first, *others = blocks(sets, _block_size(system.width))
     hot = np.empty(0, np.int64)
@@ -82,7 +101,7 @@ def decide(
 
 
 def _block_size(width: int) -> int:
-    return int(np.clip(3200 // width, 4, 64))
+    return int(np.clip(12800 // width, 8, 256))
 
 
 def _decide_block(

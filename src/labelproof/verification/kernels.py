@@ -30,32 +30,52 @@ def _solve_upper(RT, c, q, r):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _project(QT, q, g, c, z):  # pragma: no cover - compiled
-    """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once for accuracy."""
-    m = g.shape[0]
-    for j in range(m):
-        z[j] = g[j]
-    for a in range(q):
-        s = 0.0
+def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
+    """Subtract from z its projection onto the q rows of QT, whose coordinates are added to c; return the new ‖z‖².
+
+    Four rows at a time, so that each pass over the vectors does four times the work.
+    """
+    m = z.shape[0]
+    g = z.copy()
+    a = 0
+    while a + 4 <= q:
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
         for j in range(m):
-            s += QT[a, j] * g[j]
-        c[a] = s
+            s0 += QT[a, j] * g[j]
+            s1 += QT[a + 1, j] * g[j]
+            s2 += QT[a + 2, j] * g[j]
+            s3 += QT[a + 3, j] * g[j]
         for j in range(m):
-            z[j] -= s * QT[a, j]
+            z[j] -= s0 * QT[a, j] + s1 * QT[a + 1, j] + s2 * QT[a + 2, j] + s3 * QT[a + 3, j]
+        c[a] += s0
+        c[a + 1] += s1
+        c[a + 2] += s2
+        c[a + 3] += s3
+        a += 4
+    while a < q:
+        s0 = 0.0
+        for j in range(m):
+            s0 += QT[a, j] * g[j]
+        for j in range(m):
+            z[j] -= s0 * QT[a, j]
+        c[a] += s0
+        a += 1
     zz = 0.0
     for j in range(m):
         zz += z[j] * z[j]
+    return zz
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _project(QT, q, g, c, z):  # pragma: no cover - compiled
+    """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once where digits cancel."""
+    for j in range(g.shape[0]):
+        z[j] = g[j]
+    for a in range(q):
+        c[a] = 0.0
+    zz = _subtract_projection(QT, q, c, z)
     if zz < 0.1:
-        for a in range(q):
-            s = 0.0
-            for j in range(m):
-                s += QT[a, j] * z[j]
-            c[a] += s
-            for j in range(m):
-                z[j] -= s * QT[a, j]
-        zz = 0.0
-        for j in range(m):
-            zz += z[j] * z[j]
+        zz = _subtract_projection(QT, q, c, z)
     return zz
 
 
@@ -203,7 +223,7 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
     return STOPPED, q, steps, -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no cover - compiled
     """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
 
@@ -213,7 +233,8 @@ def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no 
     n = scores.shape[0]
     worst = scores[0]
     for i in range(n):
-        worst = max(worst, scores[i])
+        if scores[i] > worst:
+            worst = scores[i]
     count = 0
     if worst < limit:
         return worst, count
@@ -228,137 +249,133 @@ def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no 
 
 
 @njit(cache=True, nogil=True)
+def _add_row(A, place, sign, G, ids, is_in, count):  # pragma: no cover - compiled
+    """Append a row of A, with its sign, to a working set; return the new count."""
+    for j in range(A.shape[1]):
+        G[count, j] = sign * A[place, j]
+    ids[count] = place
+    is_in[place] = True
+    return count + 1
+
+
+@njit(cache=True, nogil=True)
 def search_block(
-    A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, capacity, most, share, floor, limit, max_rounds, max_steps
+    A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, n_slots, capacity, most, share, floor, limit, max_steps
 ):  # pragma: no cover - compiled
-    """Search for every label set of a block; see `propose.search` for the meaning of the arguments."""
+    """Search for every label set of a block, ``n_slots`` of them at a time.
+
+    A slot holds one label set's working rows and state until it is decided, and then takes the next; so the product
+    that scores all rows is always one of a full batch of points. See `propose.search` for the arguments.
+    """
     n_rows, m = A.shape
-    n_sets = indptr.shape[0] - 1
-    n_equal = E.shape[1]
+    n_sets, n_equal = E.shape[0], E.shape[1]
     outcome = np.full(n_sets, STOPPED, np.int64)
-    V = np.zeros((n_sets, m))
-    n_found = np.zeros(n_sets, np.int64)
+    points = np.zeros((n_sets, m))
     rows = np.empty((n_sets, m + 1), np.int64)
-    tight = np.zeros(n_rows, np.int64)
-    rounds = 0
-
-    G = np.empty((n_sets, capacity, m))
-    ids = np.empty((n_sets, capacity), np.int64)
-    counts = np.zeros(n_sets, np.int64)
-    is_in = np.zeros((n_sets, n_rows), np.bool_)
-    QT = np.zeros((n_sets, m, m))
-    RT = np.zeros((n_sets, m, m))
-    lam = np.zeros((n_sets, m + 1))
-    active = np.zeros((n_sets, m + 1), np.int64)
-    q = np.zeros(n_sets, np.int64)
+    n_found = np.zeros(n_sets, np.int64)
     multipliers = np.zeros((n_sets, m + 1))
-    found = np.empty(most, np.int64)
-    live = np.empty(n_sets, np.int64)
+    tight = np.zeros(n_rows, np.int64)
 
-    for i in range(n_sets):
-        live[i] = i
-        c = 0
-        for e in range(n_equal):
-            G[i, c] = E[i, e]
-            ids[i, c] = -1 - e
-            c += 1
-        for p in indices[indptr[i] : indptr[i + 1]]:
-            if c < capacity:
-                G[i, c] = A[p]
-                ids[i, c] = p
-                is_in[i, p] = True
-                c += 1
-        for p in hot:
-            if not is_in[i, p] and c < capacity:
-                s = -1.0 if p < n_labels else 1.0
-                for j in range(m):
-                    G[i, c, j] = s * A[p, j]
-                ids[i, c] = p
-                is_in[i, p] = True
-                c += 1
-        counts[i] = c
-    n_live = n_sets
-    while n_live > 0 and rounds < max_rounds:
-        rounds += 1
+    owner = np.full(n_slots, -1, np.int64)
+    G = np.empty((n_slots, capacity, m))
+    ids = np.empty((n_slots, capacity), np.int64)
+    counts = np.zeros(n_slots, np.int64)
+    is_in = np.zeros((n_slots, n_rows), np.bool_)
+    QT = np.zeros((n_slots, m, m))
+    RT = np.zeros((n_slots, m, m))
+    lam = np.zeros((n_slots, m + 1))
+    active = np.zeros((n_slots, m + 1), np.int64)
+    q = np.zeros(n_slots, np.int64)
+    found = np.empty(most, np.int64)
+    solved = np.empty(n_slots, np.int64)
+    points32 = np.empty((n_slots, m), np.float32)
+    scores = np.empty((n_slots, n_rows), np.float32)
+
+    waiting = 0
+    while True:
         n_solved = 0
-        for k in range(n_live):
-            i = live[k]
-            if counts[i] == 0:
-                status = SOLVED
-            else:
-                status, q[i], _, entering = dual_active_set(
-                    G[i],
-                    counts[i],
-                    n_equal,
-                    V[i],
-                    QT[i],
-                    RT[i],
-                    lam[i],
-                    active[i],
-                    q[i],
-                    floor,
-                    max_steps,
-                    multipliers[i],
-                )
+        for k in range(n_slots):
+            if owner[k] < 0:
+                if waiting == n_sets:
+                    continue
+                i = waiting
+                waiting += 1
+                owner[k] = i
+                q[k] = 0
+                count = 0
+                for e in range(n_equal):
+                    G[k, count] = E[i, e]
+                    ids[k, count] = -1 - e
+                    count += 1
+                for p in indices[indptr[i] : indptr[i + 1]]:
+                    count = _add_row(A, p, 1.0, G[k], ids[k], is_in[k], count)
+                for p in hot:
+                    if not is_in[k, p]:
+                        count = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], count)
+                counts[k] = count
+            i = owner[k]
+            status, q[k], _, entering = dual_active_set(
+                G[k], counts[k], n_equal, points[i], QT[k], RT[k], lam[k], active[k], q[k], floor, max_steps, multipliers[i]
+            )
             if status == SOLVED:
-                live[n_solved] = i
+                solved[n_solved] = k
                 n_solved += 1
-            elif status == CONFLICT:
+                continue
+            outcome[i] = status
+            for a in range(q[k]):
+                rows[i, a] = ids[k, active[k, a]]
+            n_found[i] = q[k]
+            if status == CONFLICT:
                 largest = 1.0
-                for a in range(q[i]):
+                for a in range(q[k]):
                     largest = max(largest, abs(multipliers[i, a]))
-                c = 0
-                for a in range(q[i]):
+                count = 0
+                for a in range(q[k]):
                     if abs(multipliers[i, a]) > 1e-13 * largest:
-                        rows[i, c] = ids[i, active[i, a]]
-                        multipliers[i, c] = multipliers[i, a]
-                        c += 1
-                rows[i, c] = ids[i, entering]
-                multipliers[i, c] = 1.0
-                n_found[i] = c + 1
-                outcome[i] = CONFLICT
-                for a in range(c + 1):
-                    if rows[i, a] >= 0:
-                        tight[rows[i, a]] += 1
-        if n_solved == 0:
-            break
-        X32 = np.empty((n_solved, m), np.float32)
-        for k in range(n_solved):
-            for j in range(m):
-                X32[k, j] = V[live[k], j]
-        scores = np.dot(X32, A32T)
-        n_live = 0
-        for k in range(n_solved):
-            i = live[k]
-            S = scores[k]
+                        rows[i, count] = rows[i, a]
+                        multipliers[i, count] = multipliers[i, a]
+                        count += 1
+                rows[i, count] = ids[k, entering]
+                multipliers[i, count] = 1.0
+                n_found[i] = count + 1
+            owner[k] = -1
+        if n_solved > 0:
+            for k in range(n_solved):
+                for j in range(m):
+                    points32[k, j] = points[owner[solved[k]], j]
+            np.dot(points32[:n_solved], A32T, scores[:n_solved])
+        for r in range(n_solved):
+            k = solved[r]
+            i = owner[k]
+            S = scores[r]
             for p in range(n_labels, n_rows):
                 S[p] = -S[p]
             for p in weak_zeros:
                 S[p] = -1e30
             for p in indices[indptr[i] : indptr[i + 1]]:
                 S[p] = -S[p]
-            room = min(most, capacity - counts[i])
-            worst, new = extend_working_set(S, is_in[i], room, share, limit, found)
-            if worst < limit or new == 0:
-                if worst < 0.0:
-                    outcome[i] = SOLVED
-                for a in range(q[i]):
-                    if ids[i, active[i, a]] >= 0:
-                        tight[ids[i, active[i, a]]] += 1
-                for a in range(q[i]):
-                    rows[i, a] = ids[i, active[i, a]]
-                n_found[i] = q[i]
+            worst, new = extend_working_set(S, is_in[k], min(most, capacity - counts[k]), share, limit, found)
+            if worst >= limit and new > 0:
+                for a in range(new):
+                    p = found[a]
+                    counts[k] = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], counts[k])
                 continue
-            c = counts[i]
-            for a in range(new):
-                p = found[a]
-                s = -1.0 if p < n_labels else 1.0
-                for j in range(m):
-                    G[i, c, j] = s * A[p, j]
-                ids[i, c] = p
-                is_in[i, p] = True
-                c += 1
-            counts[i] = c
-            live[n_live] = i
-            n_live += 1
-    return outcome, V, rows, n_found, tight, multipliers
+            if worst < 0.0:
+                outcome[i] = SOLVED
+            for a in range(q[k]):
+                rows[i, a] = ids[k, active[k, a]]
+            n_found[i] = q[k]
+            owner[k] = -1
+        for k in range(n_slots):
+            if owner[k] < 0:
+                for a in range(counts[k]):
+                    if ids[k, a] >= 0:
+                        is_in[k, ids[k, a]] = False
+                counts[k] = 0
+        if waiting == n_sets and np.all(owner < 0):
+            break
+    for i in range(n_sets):
+        for a in range(n_found[i]):
+            if rows[i, a] >= 0:
+                tight[rows[i, a]] += 1
+    return outcome, points, rows, n_found, tight, multipliers

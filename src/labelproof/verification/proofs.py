@@ -234,11 +234,11 @@ def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Ind
 
 
 def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | None:
-    known = set(range(layer.n_labels)) | set(layer.extra_rows())
     numbers = rows.tolist()
     if not 1 <= len(numbers) <= layer.width + 1:
         return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
-    if len(set(numbers)) != len(numbers) or not set(numbers) <= known:
+    extra = {row for row in numbers if not 0 <= row < layer.n_labels}
+    if len(set(numbers)) != len(numbers) or (extra and not extra <= set(layer.extra_rows())):
         return f"expected a conflict of different rows of the system, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):
         return "expected a conflict with a strict inequality, got only weak ones"

@@ -181,6 +181,7 @@ def search(
     if time_limit is not None:
         max_steps = min(max_steps, int(time_limit * 1e8 / m**2))
     equalities = _equalities(layer, system, sets)
+    most_active = int(np.diff(sets.indptr).max(initial=0))
     outcome, points, places, counts, tight, multipliers = search_block(
         system.rows,
         system.rows_t32,
@@ -190,12 +191,12 @@ def search(
         hot,
         system.weak_zeros,
         equalities,
-        min(len(system.rows) + equalities.shape[1], 1000 + len(hot) + 6 * m),
+        min(len(sets), int(np.clip(1600 // m, 4, 32))),
+        equalities.shape[1] + min(len(system.rows), len(hot) + most_active + 1000 + 6 * m),
         max(60, m // 2),
         0.3,
         0.0,
         -1e-3,
-        400,
         max_steps,
     )
     rows = [_row_numbers(layer, system, places[i, : counts[i]], multipliers[i, : counts[i]]) for i in range(len(sets))]
