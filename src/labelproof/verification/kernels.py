@@ -227,24 +227,29 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
 def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no cover - compiled
     """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
 
-    Rows over ``share`` of the worst violation of score ≤ −1 count, at most ``most`` of them. Returns the worst score
-    and how many were found; none are sought when the worst is below ``limit``.
+    Rows over ``share`` of the worst violation of score ≤ −1 count, and of these at most ``most``, nearly the worst
+    ones. Returns the worst score and how many were found; none are sought when the worst is below ``limit``.
     """
     n = scores.shape[0]
     worst = scores[0]
     for i in range(n):
         if scores[i] > worst:
             worst = scores[i]
+    if worst < limit or most <= 0:
+        return worst, 0
+    cut = np.float32(-1.0 + (worst + 1.0) * share)
+    for _ in range(20):
+        over = 0
+        for i in range(n):
+            over += scores[i] >= cut
+        if over <= most:
+            break
+        cut = np.float32(0.5) * (cut + worst)
     count = 0
-    if worst < limit:
-        return worst, count
-    cut = -1.0 + (worst + 1.0) * share
     for i in range(n):
-        if scores[i] >= cut and not is_in[i]:
+        if scores[i] >= cut and count < most and not is_in[i]:
             found[count] = i
             count += 1
-            if count >= most:
-                break
     return worst, count
 
 
@@ -286,6 +291,7 @@ def search_block(
     lam = np.zeros((n_slots, m + 1))
     active = np.zeros((n_slots, m + 1), np.int64)
     q = np.zeros(n_slots, np.int64)
+    floors = np.empty(n_slots)
     found = np.empty(most, np.int64)
     solved = np.empty(n_slots, np.int64)
     points32 = np.empty((n_slots, m), np.float32)
@@ -301,6 +307,7 @@ def search_block(
                 i = waiting
                 waiting += 1
                 owner[k] = i
+                floors[k] = floor
                 q[k] = 0
                 count = 0
                 for e in range(n_equal):
@@ -315,7 +322,7 @@ def search_block(
                 counts[k] = count
             i = owner[k]
             status, q[k], _, entering = dual_active_set(
-                G[k], counts[k], n_equal, points[i], QT[k], RT[k], lam[k], active[k], q[k], floor, max_steps, multipliers[i]
+                G[k], counts[k], n_equal, points[i], QT[k], RT[k], lam[k], active[k], q[k], floors[k], max_steps, multipliers[i]
             )
             if status == SOLVED:
                 solved[n_solved] = k
@@ -360,8 +367,10 @@ def search_block(
                     p = found[a]
                     counts[k] = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], counts[k])
                 continue
-            if worst < 0.0:
-                outcome[i] = SOLVED
+            if worst >= limit and floors[k] < 1.0:  # float32 sees a violation among the rows that hold: make room
+                floors[k] = 1.0
+                continue
+            outcome[i] = SOLVED
             for a in range(q[k]):
                 rows[i, a] = ids[k, active[k, a]]
             n_found[i] = q[k]

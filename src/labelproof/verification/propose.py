@@ -195,7 +195,7 @@ def search(
         equalities.shape[1] + min(len(system.rows), len(hot) + most_active + 1000 + 6 * m),
         max(60, m // 2),
         0.3,
-        0.0,
+        0.02,
         -1e-3,
         max_steps,
     )
