@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib import import_module
 from typing import TypeVar
 
@@ -13,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from labelproof.verification.exact import OutOfTimeError, float_witness, settle
+from labelproof.verification.exact import float_witness, point_witness, settle
+from labelproof.verification.extended import ExtendedRows, OutOfTimeError, search_extended
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.proofs import FloatRows, Witness, conflict_faults, float_rows, witness_faults
-from labelproof.verification.propose import SearchSystem, hot_rows, search, search_system
+from labelproof.verification.propose import Guesses, SearchSystem, hot_rows, search, search_one, search_system
 from labelproof.verification.regions import OutputLayer
 
 __all__ = ["Evidence", "decide", "in_threads"]
@@ -24,6 +26,8 @@ __all__ = ["Evidence", "decide", "in_threads"]
 Indices = npt.NDArray[np.int64]
 T = TypeVar("T")
 R = TypeVar("R")
+SMALL = 16  # up to this width exact arithmetic is as fast as any
+MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +88,15 @@ def _decide(
     time_limit: float | None,
     advance: Callable[[int], None],
 ) -> list[Evidence]:
-    system, floats = search_system(layer), float_rows(layer)
+    system = search_system(layer)
+    job = _Job(layer, system, float_rows(layer), ExtendedRows(layer, system), time_limit)
     first, *others = blocks(sets, _block_size(system.width))
     hot = np.empty(0, np.int64)
 
     def work(block: LabelSets) -> list[Evidence]:
-        return _decide_block(layer, system, floats, block, hot, time_limit)[0]
+        return _decide_block(job, block, hot)[0]
 
-    evidence, tight = _decide_block(layer, system, floats, first, hot, time_limit)
+    evidence, tight = _decide_block(job, first, hot)
     advance(len(first))
     hot = hot_rows(tight)
     for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
@@ -104,60 +109,82 @@ def _block_size(width: int) -> int:
     return int(np.clip(12800 // width, 8, 256))
 
 
-def _decide_block(
-    layer: OutputLayer,
-    system: SearchSystem,
-    floats: FloatRows,
-    sets: LabelSets,
-    hot: Indices,
-    time_limit: float | None,
-) -> tuple[list[Evidence], npt.NDArray[np.int64]]:
-    guesses = search(layer, system, sets, hot, time_limit)
-    found: list[Evidence | None] = [None] * len(sets)
-    points = np.flatnonzero(guesses.outcome == 1).tolist()
-    witnesses = [float_witness(layer, system, sets[i], guesses.points[i]) for i in points]
-    for i, x, fault in zip(points, witnesses, witness_faults(layer, floats, sets.take(points), witnesses), strict=True):
-        if fault is None:
-            found[i] = Evidence(witness=x)
-    clashes = np.flatnonzero(guesses.outcome == 0).tolist()
-    conflicts = [np.sort(guesses.rows[i]) for i in clashes]
-    for i, rows, fault in zip(clashes, conflicts, conflict_faults(layer, sets.take(clashes), conflicts), strict=True):
-        if fault is None:
-            found[i] = Evidence(conflict=rows)
-    evidence = [
-        known or _settle(layer, system, floats, sets.slice(i, i + 1), guesses.rows[i], time_limit)
-        for i, known in enumerate(found)
-    ]
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What all blocks of one call share."""
+
+    layer: OutputLayer
+    system: SearchSystem
+    floats: FloatRows
+    extended: ExtendedRows
+    time_limit: float | None
+
+
+def _decide_block(job: _Job, sets: LabelSets, hot: Indices) -> tuple[list[Evidence], npt.NDArray[np.int64]]:
+    guesses = search(job.layer, job.system, sets, hot, job.time_limit)
+    evidence = _prove(job, sets, guesses)
+    for i, known in enumerate(evidence):
+        if known.reason:
+            evidence[i] = _escalate(job, sets.slice(i, i + 1), guesses.rows[i])
     return evidence, guesses.tight
 
 
-def _settle(
-    layer: OutputLayer,
-    system: SearchSystem,
-    floats: FloatRows,
-    one: LabelSets,
-    start: Indices,
-    time_limit: float | None,
-) -> Evidence:
-    """Decide one label set in exact arithmetic, and prove it."""
-    deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
+def _prove(job: _Job, sets: LabelSets, guesses: Guesses) -> list[Evidence]:
+    """Turn guesses into proven evidence; the reason says where that fails."""
+    evidence = [Evidence(reason="the search ended without a result")] * len(sets)
+    points = np.flatnonzero(guesses.outcome == 1).tolist()
+    witnesses = [float_witness(job.layer, job.system, sets[i], guesses.points[i]) for i in points]
+    faults = witness_faults(job.layer, job.floats, sets.take(points), witnesses)
+    for i, x, fault in zip(points, witnesses, faults, strict=True):
+        evidence[i] = Evidence(witness=x) if fault is None else Evidence(reason=fault)
+    clashes = np.flatnonzero(guesses.outcome == 0).tolist()
+    conflicts = [np.sort(guesses.rows[i]) for i in clashes]
+    faults = conflict_faults(job.layer, sets.take(clashes), conflicts)
+    for i, rows, fault in zip(clashes, conflicts, faults, strict=True):
+        evidence[i] = Evidence(conflict=rows) if fault is None else Evidence(reason=fault)
+    return evidence
+
+
+def _escalate(job: _Job, one: LabelSets, start: Indices) -> Evidence:
+    """Decide one label set with ever more digits, at last exactly."""
+    deadline = np.inf if job.time_limit is None else time.perf_counter() + job.time_limit
     try:
-        witness, conflict = settle(layer, system, one[0], start, deadline)
+        if job.system.width > SMALL:
+            guesses = search_one(job.layer, job.system, one, start)
+            evidence = _prove(job, one, guesses)[0]
+            start = guesses.rows[0]
+            for bits in (384, 768, 1536) if job.system.rows.size <= MOST_EXTENDED and not len(job.system.fixed) else ():
+                if not evidence.reason:
+                    return evidence
+                outcome, point, start = search_extended(job.extended, one[0], start, bits, deadline)
+                if outcome == 1:
+                    evidence = _prove_witness(job, one, point_witness(job.layer, job.system, one[0], point))
+                elif outcome == 0:
+                    evidence = _prove_conflict(job, one, start)
+            if not evidence.reason:
+                return evidence
+        found = settle(job.layer, job.system, one[0], start, deadline)
     except OutOfTimeError:
-        return Evidence(reason=f"no proof within the time limit of {time_limit} s")
-    if conflict is not None:
-        conflict = np.sort(conflict)
-        fault = conflict_faults(layer, one, [conflict])[0]
-        return Evidence(conflict=conflict) if fault is None else Evidence(reason=f"no proof: {fault}")
-    assert witness is not None  # noqa: S101 - settle returns one or the other
-    for x in (_rounded(witness), witness):
-        fault = witness_faults(layer, floats, one, [x])[0]
+        return Evidence(reason=f"no proof within the time limit of {job.time_limit} s")
+    return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
+
+
+def _prove_witness(job: _Job, one: LabelSets, x: tuple[Fraction, ...]) -> Evidence:
+    """Prove with the nearest floats if they will do, else with the fractions."""
+    fault: str | None = None
+    for candidate in (_rounded(x), x):
+        fault = witness_faults(job.layer, job.floats, one, [candidate])[0]
         if fault is None:
-            return Evidence(witness=x)
+            return Evidence(witness=candidate)
     return Evidence(reason=f"no proof: {fault}")
 
 
-def _rounded(x: Witness) -> Witness:
+def _prove_conflict(job: _Job, one: LabelSets, rows: Indices) -> Evidence:
+    fault = conflict_faults(job.layer, one, [np.sort(rows)])[0]
+    return Evidence(conflict=np.sort(rows)) if fault is None else Evidence(reason=f"no proof: {fault}")
+
+
+def _rounded(x: tuple[Fraction, ...]) -> Witness:
     try:
         return np.array([float(c) for c in x])
     except OverflowError:

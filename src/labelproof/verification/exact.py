@@ -15,18 +15,14 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.proofs import Witness
+from labelproof.verification.extended import OutOfTimeError
 from labelproof.verification.propose import SearchSystem
 from labelproof.verification.regions import OutputLayer, exact_row, integers
 
-__all__ = ["OutOfTimeError", "float_witness", "settle"]
+__all__ = ["float_witness", "point_witness", "settle"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-
-
-class OutOfTimeError(Exception):
-    """The time limit of a label set has passed."""
 
 
 def float_witness(layer: OutputLayer, system: SearchSystem, active: Indices, point: Floats) -> Floats:
@@ -50,10 +46,28 @@ def float_witness(layer: OutputLayer, system: SearchSystem, active: Indices, poi
     return np.asarray(x)
 
 
+def point_witness(
+    layer: OutputLayer, system: SearchSystem, active: Indices, point: Sequence[Fraction]
+) -> tuple[Fraction, ...]:
+    """Return the input x that a rational point of the search stands for."""
+    exponents = system.column_exponents.tolist()
+    v = [a / Fraction(2) ** e for a, e in zip(point, exponents, strict=True)]
+    x = v[: layer.d]
+    if not layer.is_cone:
+        return tuple(a / v[layer.d] for a in x)
+    if layer.rule != "sparsemax":
+        return tuple(x)
+    logits = [
+        sum((Fraction(w) * a for w, a in zip(layer.weight[i].tolist(), x, strict=True)), Fraction(0)) for i in active
+    ]
+    lead = sum(logits) - len(logits) * v[-1]  # of the active logits over τ, summed
+    return tuple(a / (Fraction(layer.temperature) * lead) for a in x)
+
+
 def settle(
     layer: OutputLayer, system: SearchSystem, active: Indices, start: Indices, deadline: float
-) -> tuple[Witness | None, Indices | None]:
-    """Decide one label set in exact arithmetic; return a witness or the rows of a conflict.
+) -> tuple[Fraction, ...] | Indices:
+    """Decide one label set in exact arithmetic; return a witness, or the rows of a conflict.
 
     Parameters
     ----------
@@ -67,10 +81,10 @@ def settle(
     while True:
         entering = state.violated_row()
         if entering is None:
-            return state.witness(), None
+            return state.witness()
         conflict = state.enter(entering)
         if conflict is not None:
-            return None, conflict
+            return conflict
 
 
 @dataclass(eq=False)
@@ -229,21 +243,10 @@ class _State:
             return self.layer.n_labels + 1
         return number + self.layer.d
 
-    def witness(self) -> Witness:
+    def witness(self) -> tuple[Fraction, ...]:
         """Return the input that the point stands for."""
-        exponents = self.system.column_exponents.tolist()
-        v = [Fraction(int(a.p), int(a.q)) / Fraction(2) ** e for a, e in zip(self.v, exponents, strict=True)]
-        x = v[: self.layer.d]
-        if not self.layer.is_cone:
-            return tuple(a / v[self.layer.d] for a in x)
-        if self.layer.rule != "sparsemax":
-            return tuple(x)
-        logits = [
-            sum((Fraction(w) * a for w, a in zip(self.layer.weight[i].tolist(), x, strict=True)), Fraction(0))
-            for i in self.active
-        ]
-        lead = sum(logits) - len(logits) * v[-1]  # of the active logits over τ, summed
-        return tuple(a / (Fraction(self.layer.temperature) * lead) for a in x)
+        v = [Fraction(int(a.p), int(a.q)) for a in self.v]
+        return point_witness(self.layer, self.system, self.active, v)
 
     def _tick(self) -> None:
         if time.perf_counter() > self.deadline:

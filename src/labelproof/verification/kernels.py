@@ -193,7 +193,7 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
                     if ratio < longest:
                         longest = ratio
                         place = a
-            free = zz > 1e-12 and q < m
+            free = zz > 1e-24 and q < m
             if not free and place < 0:
                 for a in range(q):
                     multipliers[a] = -r[a]
@@ -322,7 +322,18 @@ def search_block(
                 counts[k] = count
             i = owner[k]
             status, q[k], _, entering = dual_active_set(
-                G[k], counts[k], n_equal, points[i], QT[k], RT[k], lam[k], active[k], q[k], floors[k], max_steps, multipliers[i]
+                G[k],
+                counts[k],
+                n_equal,
+                points[i],
+                QT[k],
+                RT[k],
+                lam[k],
+                active[k],
+                q[k],
+                floors[k],
+                max_steps,
+                multipliers[i],
             )
             if status == SOLVED:
                 solved[n_solved] = k

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.regions import OutputLayer
 
-__all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_system"]
+__all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -205,6 +205,55 @@ def search(
             outcome[i] = 0
             rows[i] = np.array([layer.scale_row, layer.n_labels + 2])
     return Guesses(outcome, points, rows, tight)
+
+
+def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start: Indices) -> Guesses:
+    """Search once more for one label set, to the largest margin and with all rows scored in float64.
+
+    Parameters
+    ----------
+    sets
+        The one label set.
+    start
+        Row numbers for the working set to begin with, besides the active labels.
+    """
+    from labelproof.verification.kernels import CONFLICT, SOLVED, STOPPED, dual_active_set
+
+    m, equalities = system.width, _equalities(layer, system, sets)[0]
+    n_equal = len(equalities)
+    signs = np.where(np.arange(len(system.rows)) < layer.n_labels, -1.0, 1.0)
+    signs[sets[0]] = 1.0
+    inside = np.isin(system.numbers, start)
+    inside[sets[0]] = True
+    places = np.flatnonzero(inside)
+    v, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+    lam, active, multipliers, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
+    while True:
+        G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
+        outcome, q, _, entering = dual_active_set(
+            G, len(G), n_equal, v, QT, RT, lam, active, q, 1.0, 100 * m + 2000, multipliers
+        )
+        tight = np.where(active[:q] < n_equal, -1 - active[:q], places[np.maximum(active[:q] - n_equal, 0)])
+        if outcome != SOLVED:
+            break
+        products = signs * (system.rows @ v)
+        products[inside] = np.inf
+        products[system.weak_zeros] = np.inf
+        worst = products.min()
+        if worst >= 0.5:
+            break
+        new = np.argsort(products)[: max(60, m // 2)]
+        new = new[products[new] < 1 - 0.3 * (1 - worst)]
+        inside[new] = True
+        places = np.concatenate([places, new])
+    if outcome == CONFLICT:
+        part = np.abs(multipliers[:q]) > 1e-14 * np.abs(multipliers[:q]).max(initial=1.0)
+        tight = np.append(tight[part], places[entering - n_equal])
+        weights = np.append(multipliers[:q][part], 1.0)
+    else:
+        weights = lam[:q]
+    numbers = _row_numbers(layer, system, tight, weights)
+    return Guesses(np.array([max(outcome, STOPPED)]), v[None], [numbers], np.empty(0, np.int64))
 
 
 def _equalities(layer: OutputLayer, system: SearchSystem, sets: LabelSets) -> Floats:
