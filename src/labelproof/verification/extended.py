@@ -43,7 +43,7 @@ class ExtendedRows:
         if self._table:
             return
         layer, system = self.layer, self.system
-        shifts = -np.frexp(system.norms)[1]
+        shifts = -np.frexp(system.norms)[1] - system.row_exponents
         exponents = shifts[:, None] - system.column_exponents  # (n_rows, width)
         weights = np.ldexp(layer.weight, exponents[: layer.n_labels, : layer.d])
         self._table = [[flint.arb(w) for w in row] for row in weights.tolist()]

@@ -33,6 +33,15 @@ class LabelSets:
         lo, hi = self.indptr[start], self.indptr[stop]
         return LabelSets(self.n_labels, self.indptr[start : stop + 1] - lo, self.indices[lo:hi])
 
+    def is_sound(self) -> bool:
+        """Return whether the arrays are what they should be: ends that ascend, and labels that do in each set."""
+        ends, labels = self.indptr, self.indices
+        if ends[0] != 0 or ends[-1] != len(labels) or (np.diff(ends) < 0).any():
+            return False
+        ascending = np.diff(labels, prepend=-1) > 0
+        ascending[ends[:-1][np.diff(ends) > 0]] = True  # a set's first label
+        return bool(ascending.all() and (labels >= 0).all() and (labels < self.n_labels).all())
+
     def take(self, which: Sequence[int]) -> "LabelSets":
         """Return the sets at these places."""
         chosen = [self[i] for i in which]
@@ -59,6 +68,8 @@ def read_label_sets(labels: Any, n_labels: int) -> LabelSets:
     [[0, 2], []]
     """
     if isinstance(labels, LabelSets):
+        if labels.n_labels != n_labels:
+            raise ValueError(f"labels must be sets of {n_labels} labels to match the weight, got {labels.n_labels}")
         return labels
     if scipy.sparse.issparse(labels):
         return _from_sparse(labels, n_labels)

@@ -214,9 +214,12 @@ def _show(number: Fraction) -> str:
     if number.denominator == 1 and abs(number) < 2**53:
         return str(number)
     try:
-        return f"{float(number):.6g}"
+        shown = float(number)
     except OverflowError:
-        return "a number beyond 1e308" if number > 0 else "a number below −1e308"
+        return "a number beyond 1e308" if number > 0 else "a number below -1e308"
+    if shown == 0:
+        return "a number below 1e-323" if number > 0 else "a number above -1e-323"
+    return f"{shown:.6g}"
 
 
 def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
@@ -224,9 +227,11 @@ def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Ind
     faults = [_form_fault(layer, active, rows) for active, rows in zip(sets, conflicts, strict=True)]
     square = [i for i, rows in enumerate(conflicts) if faults[i] is None and _fits_float_solve(layer, rows)]
     proven = set()
-    if square:
-        stack = np.stack([_signed_rows(layer, sets[i], conflicts[i]) for i in square])
-        proven = {i for i, ok in zip(square, _positive_dependence(stack), strict=True) if ok}
+    at_once = 1 + 2_000_000 // (layer.width + 1) ** 2  # keeps the stack's matrices to some 16 MB each
+    for start in range(0, len(square), at_once):
+        some = square[start : start + at_once]
+        stack = np.stack([_signed_rows(layer, sets[i], conflicts[i]) for i in some])
+        proven |= {i for i, ok in zip(some, _positive_dependence(stack), strict=True) if ok}
     for i, rows in enumerate(conflicts):
         if faults[i] is None and i not in proven and exact_multipliers(layer, sets[i], rows) is None:
             faults[i] = "expected rows with one linear dependence, of positive multipliers, got none"
@@ -238,8 +243,8 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     if not 1 <= len(numbers) <= layer.width + 1:
         return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
     extra = {row for row in numbers if not 0 <= row < layer.n_labels}
-    if len(set(numbers)) != len(numbers) or (extra and not extra <= set(layer.extra_rows())):
-        return f"expected a conflict of different rows of the system, got {numbers}"
+    if (np.diff(rows) <= 0).any() or (extra and not extra <= set(layer.extra_rows())):
+        return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):
         return "expected a conflict with a strict inequality, got only weak ones"
     return None
@@ -261,7 +266,8 @@ def _signed_rows(layer: OutputLayer, active: Indices, rows: Indices) -> Floats:
         floats[labels, d] = layer.offset[rows[labels]]
     if layer.has_threshold:
         floats[labels, -1] = -1.0
-    floats[labels & ~np.isin(rows, active)] *= -1.0
+    inactive = set(rows[labels].tolist()) - set(active.tolist())
+    floats[[row in inactive for row in rows.tolist()]] *= -1.0
     for place in np.flatnonzero(~labels).tolist():
         kind = int(rows[place]) - n
         if kind == 0:

@@ -32,8 +32,8 @@ class SearchSystem:
         float32 (width, n_rows): the same for fast scoring.
     numbers
         The number in `regions` of each row.
-    norms
-        What each row was divided by.
+    norms, row_exponents
+        Each row was divided by its norm, and by 2**row_exponent.
     column_exponents
         v in the coordinates of `regions` is the search's v times 2**-column_exponents.
     fixed
@@ -46,6 +46,7 @@ class SearchSystem:
     rows_t32: npt.NDArray[np.float32]
     numbers: Indices
     norms: Floats
+    row_exponents: npt.NDArray[np.int64]
     column_exponents: npt.NDArray[np.int64]
     fixed: Floats
     fixed_features: Indices
@@ -73,49 +74,46 @@ class Guesses:
 
 def search_system(layer: OutputLayer) -> SearchSystem:
     """Scale the rows of a layer for the search."""
-    with_scale = not layer.is_cone  # on a cone, scaling x meets sparsemax's sum
     n = layer.n_labels
-    labels = [layer.weight]
-    if with_scale:
-        labels.append((np.zeros(n) if layer.offset is None else layer.offset)[:, None])
-    label_rows = np.column_stack(labels)
-    column_exponents = _column_exponents(label_rows)
-    label_rows = np.ldexp(label_rows, -column_exponents)
+    columns = [layer.weight]
+    if not layer.is_cone:  # on a cone, scaling x meets sparsemax's sum
+        columns.append((np.zeros(n) if layer.offset is None else layer.offset)[:, None])
     if layer.has_threshold:
-        size = np.frexp(np.linalg.norm(label_rows, axis=1).max())[1]
-        label_rows = np.column_stack([label_rows, np.full(n, -np.ldexp(1.0, int(size)))])
-        column_exponents = np.append(column_exponents, -int(size))
+        columns.append(np.full((n, 1), -1.0))
+    label_rows = np.column_stack(columns)
+    row_exponents = _exponents(label_rows, axis=1)
+    column_exponents = _exponents(np.ldexp(label_rows, -row_exponents[:, None]), axis=0)
+    label_rows = np.ldexp(label_rows, -row_exponents[:, None] - column_exponents)
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, label_rows.shape[1], column_exponents)
-    rows = np.concatenate([label_rows, bounds])
-    rows, norms = _unit_rows(rows)
-    zeros = np.flatnonzero(norms[:n] == 0) if layer.ties == "inactive" else np.empty(0, np.int64)
+    rows, norms = _unit_rows(np.concatenate([label_rows, bounds]))
+    zeros = (layer.weight == 0).all(axis=1) & (layer.offset is None or layer.offset == 0)
+    weak = layer.ties == "inactive" and layer.rule == "sigmoid"
     return SearchSystem(
         rows,
         np.ascontiguousarray(rows.T, dtype=np.float32),
         np.concatenate([np.arange(n), numbers]),
         norms,
+        np.concatenate([row_exponents, np.zeros(len(bounds), np.int64)]),
         column_exponents,
         _unit_rows(fixed)[0],
         fixed_features,
-        zeros,
+        np.flatnonzero(zeros) if weak else np.empty(0, np.int64),
     )
 
 
-def _column_exponents(rows: Floats) -> npt.NDArray[np.int64]:
-    largest = np.abs(rows).max(axis=0)
-    exponents = np.frexp(largest)[1].astype(np.int64)
-    exponents[largest == 0] = 0
-    return exponents
+def _exponents(rows: Floats, axis: int) -> npt.NDArray[np.int64]:
+    """Return e for each row, or column, such that its largest entry is below 2**e, and at least half of that."""
+    largest = np.abs(rows).max(axis=axis)
+    return np.where(largest > 0, np.frexp(largest)[1], 0).astype(np.int64)
 
 
 def _unit_rows(rows: Floats) -> tuple[Floats, Floats]:
     """Return the rows over their norms, and the norms; zero rows stay zero."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    exponents = np.frexp(largest)[1][:, None]
-    scaled = np.ldexp(rows, -exponents)
+    exponents = _exponents(rows, axis=1) if rows.size else np.zeros(len(rows), np.int64)
+    scaled = np.ldexp(rows, -exponents[:, None])
     norms = np.linalg.norm(scaled, axis=1)
     unit = scaled / np.where(norms == 0, 1.0, norms)[:, None]
-    return np.ascontiguousarray(unit), np.ldexp(norms, exponents[:, 0])
+    return np.ascontiguousarray(unit), np.ldexp(norms, exponents)
 
 
 def _bound_rows(
@@ -179,7 +177,7 @@ def search(
     m = system.width
     max_steps = 50 * m + 2000
     if time_limit is not None:
-        max_steps = min(max_steps, int(time_limit * 1e8 / m**2))
+        max_steps = int(min(max_steps, time_limit * 1e8 / m**2))
     equalities = _equalities(layer, system, sets)
     most_active = int(np.diff(sets.indptr).max(initial=0))
     outcome, points, places, counts, tight, multipliers = search_block(
@@ -263,11 +261,13 @@ def _equalities(layer: OutputLayer, system: SearchSystem, sets: LabelSets) -> Fl
         return np.ascontiguousarray(fixed)
     sums = np.zeros((len(sets), 1, system.width))
     for i, active in enumerate(sets):
-        rows = system.rows[active] * system.norms[active][:, None]
-        sums[i, 0] = layer.temperature * rows.sum(axis=0)
-        sums[i, 0, layer.d] -= np.ldexp(1.0, -int(system.column_exponents[layer.d]))
-    size = np.linalg.norm(sums, axis=2, keepdims=True)
-    return np.concatenate([fixed, sums / np.where(size == 0, 1.0, size)], axis=1)
+        exponents = system.row_exponents[active]
+        largest = exponents.max(initial=-int(system.column_exponents[layer.d]))
+        rows = system.rows[active] * np.ldexp(system.norms[active], exponents - largest)[:, None]
+        sums[i, 0] = rows.sum(axis=0)
+        sums[i, 0, layer.d] -= np.ldexp(1 / layer.temperature, -int(system.column_exponents[layer.d] + largest))
+        sums[i] = _unit_rows(sums[i])[0]
+    return np.concatenate([fixed, sums], axis=1)
 
 
 def _row_numbers(layer: OutputLayer, system: SearchSystem, places: Indices, multipliers: Floats) -> Indices:

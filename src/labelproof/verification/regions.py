@@ -26,7 +26,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-__all__ = ["Domain", "OutputLayer", "Rule", "Ties", "exact_offset", "exact_row", "integers", "make_layer"]
+__all__ = [
+    "Domain",
+    "OutputLayer",
+    "Rule",
+    "Ties",
+    "exact_offset",
+    "exact_row",
+    "integers",
+    "make_layer",
+    "require_subnormals",
+]
 
 Rule = Literal["sigmoid", "topk", "sparsemax"]
 Ties = Literal["open", "inactive"]
@@ -208,11 +218,12 @@ def make_layer(
     temperature: float = 1.0,
 ) -> OutputLayer:
     """Check the arguments of `verify` that describe the classifier and hold them exactly."""
+    require_subnormals()
     exact_weight = _finite("weight", weight)
     if exact_weight.ndim != 2 or 0 in exact_weight.shape:
         raise ValueError(f"weight must have shape (n_labels, d) with n_labels, d ≥ 1, got {exact_weight.shape}")
     n_labels, d = exact_weight.shape
-    if rule not in ("sigmoid", "topk", "sparsemax"):
+    if not isinstance(rule, str) or rule not in ("sigmoid", "topk", "sparsemax"):
         raise ValueError(f"rule must be 'sigmoid', 'topk' or 'sparsemax', got {rule!r}")
     if ties not in ("open", "inactive"):
         raise ValueError(f"ties must be 'open' or 'inactive', got {ties!r}")
@@ -227,13 +238,30 @@ def make_layer(
     )
 
 
-def _finite(name: str, values: Any) -> Floats:
-    array = np.asarray(values)
+def require_subnormals() -> None:
+    """Refuse to work where the processor takes numbers below 2**-1022 for 0, since proofs take them as they are."""
+    smallest = np.array([2.0**-1022]) * np.array([0.5])
+    if smallest[0] == 0:
+        raise RuntimeError(
+            "this thread flushes subnormal numbers to zero (torch.set_flush_denormal(True)?); switch that off first"
+        )
+
+
+def _real(name: str, values: Any) -> Floats:
+    """Return a new float64 array of numbers that it holds exactly."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array, got rows of different lengths") from error
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise ValueError(f"{name} must hold real numbers of at most 64 bits, got dtype {array.dtype}")
-    if array.dtype.kind in "iu" and array.size and np.abs(array.astype(object)).max() > 2**53:
+    if array.dtype.kind in "iu" and np.max(np.abs(array.astype(object)), initial=0) > 2**53:
         raise ValueError(f"{name} must hold integers of at most 2**53, so that float64 holds them exactly")
-    exact = array.astype(np.float64)
+    return array.astype(np.float64)
+
+
+def _finite(name: str, values: Any) -> Floats:
+    exact = _real(name, values)
     if not np.isfinite(exact).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(exact))[0])
         raise ValueError(f"{name} must be finite, got {exact[where]} at index {where}")
@@ -280,9 +308,9 @@ def _bounds(domain: Domain, d: int) -> tuple[Floats | None, Floats | None]:
 
 
 def _bound(name: str, bound: Any, d: int) -> Floats:
-    array = np.asarray(bound, dtype=np.float64)
+    array = _real(f"domain's {name}", bound)
     if array.shape not in ((), (d,)):
         raise ValueError(f"domain's {name} must be one number or have shape ({d},), got {array.shape}")
     if np.isnan(array).any():
         raise ValueError(f"domain's {name} must not be NaN")
-    return np.ascontiguousarray(np.broadcast_to(array, (d,)))
+    return np.array(np.broadcast_to(array, (d,)))

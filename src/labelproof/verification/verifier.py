@@ -1,5 +1,6 @@
 """The front door of the verifier: check the arguments, decide, pack the evidence."""
 
+from numbers import Integral, Real
 from typing import Any, Literal
 
 from labelproof.verification.engine import decide
@@ -80,9 +81,9 @@ def verify(
     """
     if engine != "local":
         raise ValueError(f"engine must be 'local', got {engine!r}")
-    if n_jobs is not None and n_jobs < 1:
+    if n_jobs is not None and not (isinstance(n_jobs, Integral) and n_jobs >= 1):
         raise ValueError(f"n_jobs must be a positive number of threads, got {n_jobs}")
-    if time_limit is not None and not time_limit >= 0:
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
         raise ValueError(f"time_limit must be a number of seconds, got {time_limit}")
     layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties, domain=domain)
     sets = read_label_sets(labels, layer.n_labels)
