@@ -11,19 +11,27 @@ if TYPE_CHECKING:
     from labelproof.verification import Argmaxable, Unargmaxable, Undecided, Verification, verify
     from labelproof.verification.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.verification.cyclic import alternations
+    from labelproof.verification.explain import Explanation, explain
+    from labelproof.verification.plan import Plan, plan
+    from labelproof.verification.store import load_verification
 
 _HOME = {
     "Argmaxable": "labelproof.verification",
     "CertificateError": "labelproof.errors",
     "DataFormatError": "labelproof.errors",
+    "Explanation": "labelproof.verification.explain",
     "LabelproofError": "labelproof.errors",
     "ModelFormatError": "labelproof.errors",
+    "Plan": "labelproof.verification.plan",
     "Unargmaxable": "labelproof.verification",
     "Undecided": "labelproof.verification",
     "Verification": "labelproof.verification",
     "alternations": "labelproof.verification.cyclic",
     "count_argmaxable": "labelproof.verification.counting",
+    "explain": "labelproof.verification.explain",
+    "load_verification": "labelproof.verification.store",
     "log10_argmaxable_fraction": "labelproof.verification.counting",
+    "plan": "labelproof.verification.plan",
     "verify": "labelproof.verification.verifier",
 }
 
@@ -31,14 +39,19 @@ __all__ = [
     "Argmaxable",
     "CertificateError",
     "DataFormatError",
+    "Explanation",
     "LabelproofError",
     "ModelFormatError",
+    "Plan",
     "Unargmaxable",
     "Undecided",
     "Verification",
     "alternations",
     "count_argmaxable",
+    "explain",
+    "load_verification",
     "log10_argmaxable_fraction",
+    "plan",
     "verify",
 ]
 

@@ -213,7 +213,7 @@ def test_a_witness_that_no_float_holds_is_judged_exactly():
     refuse(with_witness(verification, 0, (Fraction(0),)), "label 0: expected a positive logit, got 0$")
     refuse(with_witness(verification, 0, (Fraction(5e-324),)), "label 1: expected a positive logit, got 0$")
     refuse(with_witness(verification, 0, (-1 / BEYOND,)), "label 0: expected a positive logit, got ")
-    refuse(with_witness(verification, 0, (BEYOND,)), "label 1: expected a positive logit, got a number below −1e308")
+    refuse(with_witness(verification, 0, (BEYOND,)), "label 1: expected a positive logit, got a number below -1e308")
 
 
 # --- conflicts --------------------------------------------------------------------------------------------

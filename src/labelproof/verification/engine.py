@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from labelproof.verification.exact import float_witness, point_witness, settle
 from labelproof.verification.extended import ExtendedRows, OutOfTimeError, search_extended
@@ -21,7 +22,7 @@ from labelproof.verification.proofs import FloatRows, Witness, conflict_faults, 
 from labelproof.verification.propose import Guesses, SearchSystem, hot_rows, search, search_one, search_system
 from labelproof.verification.regions import OutputLayer
 
-__all__ = ["Evidence", "decide", "in_threads"]
+__all__ = ["Evidence", "Prepared", "blocks", "decide", "in_threads", "one_blas_thread", "prepare"]
 
 Indices = npt.NDArray[np.int64]
 T = TypeVar("T")
@@ -47,8 +48,13 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -
 
 def one_blas_thread() -> AbstractContextManager[object]:
     """Keep BLAS to one thread, since our own threads share the cores; also the BLAS that compiled code calls."""
-    import_module("scipy.linalg.cython_blas")  # limits reach only libraries that are loaded
-    return threadpool_limits(1, user_api="blas")
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    import_module("scipy.linalg.cython_blas")  # the controller knows only libraries that are loaded
+    return ThreadpoolController()
 
 
 def _usable_cores() -> int:
@@ -62,6 +68,22 @@ def blocks(sets: LabelSets, size: int) -> list[LabelSets]:
     return [sets.slice(start, min(start + size, len(sets))) for start in range(0, len(sets), size)]
 
 
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A layer in the forms that searching and proving need, for any number of calls of `decide`."""
+
+    layer: OutputLayer
+    system: SearchSystem
+    floats: FloatRows
+    extended: ExtendedRows
+
+
+def prepare(layer: OutputLayer) -> Prepared:
+    """Scale a layer's rows for search and proof."""
+    system = search_system(layer)
+    return Prepared(layer, system, float_rows(layer), ExtendedRows(layer, system))
+
+
 def decide(
     layer: OutputLayer,
     sets: LabelSets,
@@ -69,6 +91,7 @@ def decide(
     n_jobs: int | None = None,
     time_limit: float | None = None,
     advance: Callable[[int], None] = lambda _: None,
+    prepared: Prepared | None = None,
 ) -> list[Evidence]:
     """Return proven evidence for every label set; ``advance`` is told how many sets each block has completed.
 
@@ -78,58 +101,37 @@ def decide(
     if not len(sets):
         return []
     with one_blas_thread():
-        return _decide(layer, sets, n_jobs, time_limit, advance)
+        prepared = prepared or prepare(layer)
+        first, *others = blocks(sets, _block_size(prepared.system.width))
+        evidence, tight = _decide_block(prepared, first, np.empty(0, np.int64), time_limit)
+        advance(len(first))
+        hot = hot_rows(tight)
 
+        def work(block: LabelSets) -> list[Evidence]:
+            return _decide_block(prepared, block, hot, time_limit)[0]
 
-def _decide(
-    layer: OutputLayer,
-    sets: LabelSets,
-    n_jobs: int | None,
-    time_limit: float | None,
-    advance: Callable[[int], None],
-) -> list[Evidence]:
-    system = search_system(layer)
-    job = _Job(layer, system, float_rows(layer), ExtendedRows(layer, system), time_limit)
-    first, *others = blocks(sets, _block_size(system.width))
-    hot = np.empty(0, np.int64)
-
-    def work(block: LabelSets) -> list[Evidence]:
-        return _decide_block(job, block, hot)[0]
-
-    evidence, tight = _decide_block(job, first, hot)
-    advance(len(first))
-    hot = hot_rows(tight)
-    for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
-        evidence += found
-        advance(len(block))
-    return evidence
+        for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
+            evidence += found
+            advance(len(block))
+        return evidence
 
 
 def _block_size(width: int) -> int:
     return int(np.clip(12800 // width, 8, 256))
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """What all blocks of one call share."""
-
-    layer: OutputLayer
-    system: SearchSystem
-    floats: FloatRows
-    extended: ExtendedRows
-    time_limit: float | None
-
-
-def _decide_block(job: _Job, sets: LabelSets, hot: Indices) -> tuple[list[Evidence], npt.NDArray[np.int64]]:
-    guesses = search(job.layer, job.system, sets, hot, job.time_limit)
+def _decide_block(
+    job: Prepared, sets: LabelSets, hot: Indices, time_limit: float | None
+) -> tuple[list[Evidence], npt.NDArray[np.int64]]:
+    guesses = search(job.layer, job.system, sets, hot, time_limit)
     evidence = _prove(job, sets, guesses)
     for i, known in enumerate(evidence):
         if known.reason:
-            evidence[i] = _escalate(job, sets.slice(i, i + 1), guesses.rows[i])
+            evidence[i] = _escalate(job, sets.slice(i, i + 1), guesses.rows[i], time_limit)
     return evidence, guesses.tight
 
 
-def _prove(job: _Job, sets: LabelSets, guesses: Guesses) -> list[Evidence]:
+def _prove(job: Prepared, sets: LabelSets, guesses: Guesses) -> list[Evidence]:
     """Turn guesses into proven evidence; the reason says where that fails."""
     evidence = [Evidence(reason="the search ended without a result")] * len(sets)
     points = np.flatnonzero(guesses.outcome == 1).tolist()
@@ -145,31 +147,40 @@ def _prove(job: _Job, sets: LabelSets, guesses: Guesses) -> list[Evidence]:
     return evidence
 
 
-def _escalate(job: _Job, one: LabelSets, start: Indices) -> Evidence:
+def _escalate(job: Prepared, one: LabelSets, start: Indices, time_limit: float | None) -> Evidence:
     """Decide one label set with ever more digits, at last exactly."""
-    deadline = np.inf if job.time_limit is None else time.perf_counter() + job.time_limit
+    deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
     try:
-        if job.system.width > SMALL:
-            guesses = search_one(job.layer, job.system, one, start)
-            evidence = _prove(job, one, guesses)[0]
-            start = guesses.rows[0]
-            for bits in (384, 768, 1536) if job.system.rows.size <= MOST_EXTENDED and not len(job.system.fixed) else ():
-                if not evidence.reason:
-                    return evidence
-                outcome, point, start = search_extended(job.extended, one[0], start, bits, deadline)
-                if outcome == 1:
-                    evidence = _prove_witness(job, one, point_witness(job.layer, job.system, one[0], point))
-                elif outcome == 0:
-                    evidence = _prove_conflict(job, one, start)
+        for evidence, rows in _finer_searches(job, one, start, deadline):
             if not evidence.reason:
                 return evidence
+            start = rows
         found = settle(job.layer, job.system, one[0], start, deadline)
     except OutOfTimeError:
-        return Evidence(reason=f"no proof within the time limit of {job.time_limit} s")
+        return Evidence(reason=f"no proof within the time limit of {time_limit} s")
     return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
 
 
-def _prove_witness(job: _Job, one: LabelSets, x: tuple[Fraction, ...]) -> Evidence:
+def _finer_searches(
+    job: Prepared, one: LabelSets, start: Indices, deadline: float
+) -> Iterator[tuple[Evidence, Indices]]:
+    """Yield what each finer search can prove, and the rows that it ended with."""
+    if job.system.width <= SMALL:
+        return
+    guesses = search_one(job.layer, job.system, one, start)
+    yield _prove(job, one, guesses)[0], guesses.rows[0]
+    if job.system.rows.size > MOST_EXTENDED or len(job.system.fixed):
+        return
+    rows = guesses.rows[0]
+    for bits in (384, 768, 1536):
+        outcome, point, rows = search_extended(job.extended, one[0], rows, bits, deadline)
+        if outcome == 1:
+            yield _prove_witness(job, one, point_witness(job.layer, job.system, one[0], point)), rows
+        elif outcome == 0:
+            yield _prove_conflict(job, one, rows), rows
+
+
+def _prove_witness(job: Prepared, one: LabelSets, x: tuple[Fraction, ...]) -> Evidence:
     """Prove with the nearest floats if they will do, else with the fractions."""
     fault: str | None = None
     for candidate in (_rounded(x), x):
@@ -179,7 +190,7 @@ def _prove_witness(job: _Job, one: LabelSets, x: tuple[Fraction, ...]) -> Eviden
     return Evidence(reason=f"no proof: {fault}")
 
 
-def _prove_conflict(job: _Job, one: LabelSets, rows: Indices) -> Evidence:
+def _prove_conflict(job: Prepared, one: LabelSets, rows: Indices) -> Evidence:
     fault = conflict_faults(job.layer, one, [np.sort(rows)])[0]
     return Evidence(conflict=np.sort(rows)) if fault is None else Evidence(reason=f"no proof: {fault}")
 

@@ -25,7 +25,15 @@ import numpy.typing as npt
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.regions import OutputLayer, exact_offset, exact_row, integers
 
-__all__ = ["FloatRows", "Witness", "conflict_faults", "exact_multipliers", "float_rows", "witness_faults"]
+__all__ = [
+    "FloatRows",
+    "Witness",
+    "conflict_faults",
+    "exact_multipliers",
+    "float_rows",
+    "times_power_of_two",
+    "witness_faults",
+]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -56,10 +64,17 @@ def float_rows(layer: OutputLayer) -> FloatRows:
     exponents = _exponents(rows)
     if layer.rule != "sigmoid":
         exponents[:] = exponents.max()
-    scaled = np.ldexp(rows, -exponents[:, None])
-    inexact = np.flatnonzero((np.ldexp(scaled, exponents[:, None]) != rows).any(axis=1))
+    scaled = times_power_of_two(rows, -exponents[:, None])
+    inexact = np.flatnonzero((times_power_of_two(scaled, exponents[:, None]) != rows).any(axis=1))
     norms = np.linalg.norm(scaled, axis=1) * (1 + 1.01 * (rows.shape[1] + 4) * UNIT) + rows.shape[1] * 2.0**-500
     return FloatRows(scaled, norms, inexact, int(exponents.max()))
+
+
+def times_power_of_two(numbers: Floats, exponents: npt.NDArray[np.int64]) -> Floats:
+    """Return numbers · 2**exponents, rounded only where the result is subnormal; faster than `numpy.ldexp`."""
+    if exponents.size and np.abs(exponents).max() < 1000:
+        return numbers * np.ldexp(1.0, exponents)
+    return np.ldexp(numbers, exponents)
 
 
 def _exponents(rows: Floats) -> npt.NDArray[np.int64]:
@@ -279,8 +294,8 @@ def _signed_rows(layer: OutputLayer, active: Indices, rows: Indices) -> Floats:
         if layer.has_scale and bounds is not None:
             floats[place, d] = -sign * bounds[j]
     exponents = _exponents(floats)[:, None]
-    scaled = np.ldexp(floats, -exponents)
-    return np.where(np.ldexp(scaled, exponents) == floats, scaled, np.nan)
+    scaled = times_power_of_two(floats, -exponents)
+    return np.where(times_power_of_two(scaled, exponents) == floats, scaled, np.nan)
 
 
 def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.verification.labels import LabelSets
+from labelproof.verification.proofs import times_power_of_two
 from labelproof.verification.regions import OutputLayer
 
 __all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
@@ -82,8 +83,8 @@ def search_system(layer: OutputLayer) -> SearchSystem:
         columns.append(np.full((n, 1), -1.0))
     label_rows = np.column_stack(columns)
     row_exponents = _exponents(label_rows, axis=1)
-    column_exponents = _exponents(np.ldexp(label_rows, -row_exponents[:, None]), axis=0)
-    label_rows = np.ldexp(label_rows, -row_exponents[:, None] - column_exponents)
+    column_exponents = _exponents(times_power_of_two(label_rows, -row_exponents[:, None]), axis=0)
+    label_rows = times_power_of_two(label_rows, -row_exponents[:, None] - column_exponents)
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, label_rows.shape[1], column_exponents)
     rows, norms = _unit_rows(np.concatenate([label_rows, bounds]))
     zeros = (layer.weight == 0).all(axis=1) & (layer.offset is None or layer.offset == 0)
@@ -110,7 +111,7 @@ def _exponents(rows: Floats, axis: int) -> npt.NDArray[np.int64]:
 def _unit_rows(rows: Floats) -> tuple[Floats, Floats]:
     """Return the rows over their norms, and the norms; zero rows stay zero."""
     exponents = _exponents(rows, axis=1) if rows.size else np.zeros(len(rows), np.int64)
-    scaled = np.ldexp(rows, -exponents[:, None])
+    scaled = times_power_of_two(rows, -exponents[:, None])
     norms = np.linalg.norm(scaled, axis=1)
     unit = scaled / np.where(norms == 0, 1.0, norms)[:, None]
     return np.ascontiguousarray(unit), np.ldexp(norms, exponents)

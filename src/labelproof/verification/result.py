@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from os import PathLike
 from typing import overload
 
 import numpy as np
@@ -13,8 +14,9 @@ from labelproof.errors import CertificateError
 from labelproof.verification.certificates import Argmaxable, Certificate, Unargmaxable, Undecided
 from labelproof.verification.engine import Evidence, in_threads
 from labelproof.verification.labels import LabelSets
+from labelproof.verification.margins import UnitWeights, margin
 from labelproof.verification.proofs import Witness, conflict_faults, float_rows, witness_faults
-from labelproof.verification.regions import OutputLayer
+from labelproof.verification.regions import OutputLayer, require_subnormals
 
 __all__ = ["Verification", "pack"]
 
@@ -64,7 +66,7 @@ class Verification(Sequence[Certificate]):
         i = range(len(self))[i]
         self._require_evidence()
         if self.status[i] == 1:
-            return Argmaxable(self._witness(i), float(self._margins([i])[0]))
+            return Argmaxable(self._witness(i), margin(self._unit_weights, self.label_sets[i], self._witness(i)))
         if self.status[i] == 0:
             rows = self._conflict(i)
             labels, extra = rows[rows < self.layer.n_labels], rows[rows >= self.layer.n_labels]
@@ -87,36 +89,13 @@ class Verification(Sequence[Certificate]):
         """float64 (n_sets,): margin of each witness (see `Argmaxable`), NaN where there is none."""
         self._require_evidence()
         margins = np.full(len(self), np.nan)
-        which = np.flatnonzero(self.status == 1)
-        for start in range(0, len(which), 256):
-            some = which[start : start + 256]
-            margins[some] = self._margins(some.tolist())
-        return margins
-
-    def _margins(self, which: list[int]) -> Floats:
-        weight = self.layer.weight
-        X = np.array([np.array([float(c) for c in self._witness(i)]) for i in which]).reshape(-1, self.layer.d)
-        offset = 0.0 if self.layer.offset is None else self.layer.offset
-        Z = X @ weight.T + offset
-        margins = np.empty(len(which))
-        for place, i in enumerate(which):
-            active = self.label_sets[i]
-            z = Z[place]
-            if self.layer.rule != "sigmoid":
-                inside = np.zeros(self.layer.n_labels, dtype=np.bool_)
-                inside[active] = True
-                if inside.any() and not inside.all():
-                    z = z - (z[inside].min() + z[~inside].max()) / 2
-            signed = -z
-            signed[active] *= -1
-            with np.errstate(all="ignore"):
-                relative = signed / (self._weight_norms * np.linalg.norm(X[place]))
-            margins[place] = np.nanmin(relative, initial=np.inf)
+        for i in np.flatnonzero(self.status == 1).tolist():
+            margins[i] = margin(self._unit_weights, self.label_sets[i], self._witness(i))
         return margins
 
     @cached_property
-    def _weight_norms(self) -> Floats:
-        return np.linalg.norm(self.layer.weight, axis=1)
+    def _unit_weights(self) -> UnitWeights:
+        return UnitWeights(self.layer)
 
     def check(self, *, n_jobs: int | None = None) -> None:
         """Prove every verdict again, exactly, from weights, rule and certificates alone.
@@ -127,6 +106,10 @@ class Verification(Sequence[Certificate]):
             If a certificate does not prove its verdict; the message names the label set and what is wrong.
         """
         self._require_evidence()
+        require_subnormals()
+        fault = self._frame_fault()
+        if fault is not None:
+            raise CertificateError(fault)
         floats = float_rows(self.layer)
 
         def faults(start: int) -> list[tuple[int, str]]:
@@ -141,6 +124,38 @@ class Verification(Sequence[Certificate]):
             if wrong:
                 i, fault = min(wrong)
                 raise CertificateError(f"label set {i} is not proven: {fault}")
+
+    def _frame_fault(self) -> str | None:
+        """Return what is wrong with the arrays that hold the evidence, or None."""
+        n_sets, sets = len(self.status), self.label_sets
+        if not set(np.unique(self.status).tolist()) <= {-1, 0, 1}:
+            return f"expected a status of 1, 0 or -1, got {np.unique(self.status).tolist()}"
+        if len(sets) != n_sets or len(self.point_of) != n_sets or len(self.conflict_ptr) != n_sets + 1:
+            return f"expected arrays for {len(sets)} label sets, got {n_sets} statuses"
+        if sets.n_labels != self.layer.n_labels or not sets.is_sound():
+            return f"expected label sets of ascending labels below {self.layer.n_labels}, got others"
+        if self.points.ndim != 2 or self.points.shape[1] != self.layer.d or self.points.dtype != np.float64:
+            return f"expected witnesses of shape (…, {self.layer.d}), got {self.points.shape}"
+        if self.conflict_rows.dtype.kind != "i" or self.conflict_rows.ndim != 1 or self.point_of.dtype.kind != "i":
+            return f"expected row numbers as integers, got {self.conflict_rows.dtype} and {self.point_of.dtype}"
+        ends = self.conflict_ptr
+        if ends[0] != 0 or ends[-1] != len(self.conflict_rows) or (np.diff(ends) < 0).any():
+            return f"expected ends of conflicts that ascend from 0 to {len(self.conflict_rows)}, got others"
+        for i in range(n_sets):
+            if self.status[i] == 1 and not (0 <= self.point_of[i] < len(self.points) or i in self.fractions):
+                return f"label set {i} is not proven: expected a witness, got none"
+            if self.status[i] == -1 and i not in self.reasons:
+                return f"label set {i}: expected a reason why it is undecided, got none"
+        for i, x in self.fractions.items():
+            if not isinstance(x, tuple) or not all(isinstance(c, (Fraction, int)) for c in x):
+                return f"label set {i} is not proven: expected a witness of fractions, got others"
+        return None
+
+    def save(self, path: str | PathLike[str], *, label_names: Sequence[str] | None = None) -> None:
+        """Write everything but the weights to one file, by custom ``*.npz``; `load_verification` reads it."""
+        from labelproof.verification.store import save_verification  # which builds on this module
+
+        save_verification(self, path, label_names=label_names)
 
 
 def pack(layer: OutputLayer, label_sets: LabelSets, evidence: list[Evidence], *, keep: bool = True) -> Verification:
