@@ -59,6 +59,9 @@ def solve_by_highs(
 
     `active` are the indices of the active labels; `tolerance` (None: HiGHS's own) is the primal and dual one.
     """
+    # The same programme in units of the box: with a box of 1e4 the interior point method stops well below the
+    # optimum, and says "Unknown" or "Unbounded".
+    unit = box if solver == "ipm" else 1.0
     started = time.process_time()
     highs = highspy.Highs()
     options: dict[str, bool | int | float | str] = {
@@ -75,7 +78,8 @@ def solve_by_highs(
     for option, value in options.items():
         if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
             raise ValueError(f"HiGHS refused the option {option}={value!r}")
-    model = _highs_model(_programme(weight, active, bias, box, eps))
+    scaled_bias = None if bias is None else bias / unit
+    model = _highs_model(_programme(weight, active, scaled_bias, box / unit, eps / unit))
     if highs.passModel(model) == highspy.HighsStatus.kError:
         raise ValueError(f"HiGHS refused the model for weight of shape {weight.shape}")
     built = time.process_time()
@@ -83,7 +87,7 @@ def solve_by_highs(
     solved = time.process_time()
 
     feasible = highs.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    point = np.array(highs.getSolution().col_value) if feasible else None
+    point = unit * np.array(highs.getSolution().col_value) if feasible else None
     return Solution(
         status=highs.modelStatusToString(highs.getModelStatus()),
         eps=float("nan") if point is None else float(point[-1]),

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse
-from peers import HAS_GUROBI, solve_by_gurobi, solve_by_highs
-from weights import load
 
 import labelproof as lp
+from peers import HAS_GUROBI, solve_by_gurobi, solve_by_highs
+from weights import load
 
 RESULTS = Path(__file__).parent / "results"
 # name: label sets for us, for HiGHS, its method, and the ratio that we want at least

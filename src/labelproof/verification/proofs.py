@@ -240,13 +240,20 @@ def _show(number: Fraction) -> str:
 def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
     """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it."""
     faults = [_form_fault(layer, active, rows) for active, rows in zip(sets, conflicts, strict=True)]
-    square = [i for i, rows in enumerate(conflicts) if faults[i] is None and _fits_float_solve(layer, rows)]
-    proven = set()
-    at_once = 1 + 2_000_000 // (layer.width + 1) ** 2  # keeps the stack's matrices to some 16 MB each
-    for start in range(0, len(square), at_once):
-        some = square[start : start + at_once]
-        stack = np.stack([_signed_rows(layer, sets[i], conflicts[i]) for i in some])
-        proven |= {i for i, ok in zip(some, _positive_dependence(stack), strict=True) if ok}
+    by_size: dict[int, list[int]] = {}
+    for i, rows in enumerate(conflicts):
+        if faults[i] is None:
+            by_size.setdefault(len(rows), []).append(i)
+    proven: set[int] = set()
+    for size, which in by_size.items():
+        at_once = 1 + 2_000_000 // size**2  # keeps the matrices of a stack to some 16 MB
+        for start in range(0, len(which), at_once):
+            some = which[start : start + at_once]
+            systems = [_float_system(layer, sets[i], conflicts[i]) for i in some]
+            fit = [(i, system) for i, system in zip(some, systems, strict=True) if system.shape[1] == size - 1]
+            if fit:
+                certain = _positive_dependence(np.stack([system for _, system in fit]))
+                proven |= {i for (i, _), ok in zip(fit, certain, strict=True) if ok}
     for i, rows in enumerate(conflicts):
         if faults[i] is None and i not in proven and exact_multipliers(layer, sets[i], rows) is None:
             faults[i] = "expected rows with one linear dependence, of positive multipliers, got none"
@@ -265,14 +272,11 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     return None
 
 
-def _fits_float_solve(layer: OutputLayer, rows: Indices) -> bool:
-    if layer.rule == "sparsemax":
-        return False  # the sum rows are no floats, and need s
-    return len(rows) == layer.width + 1
+def _float_system(layer: OutputLayer, active: Indices, rows: Indices) -> Floats:
+    """Return a conflict's rows, each times a power of two, as floats within a unit of the exact ones; NaN where not.
 
-
-def _signed_rows(layer: OutputLayer, active: Indices, rows: Indices) -> Floats:
-    """Return conflict rows, each times a power of two, as floats within a unit of the exact ones; NaN where not."""
+    Columns that are zero in all of them are left out, since they ask nothing of the multipliers.
+    """
     d, n = layer.d, layer.n_labels
     floats = np.zeros((len(rows), layer.width))
     labels = rows < n
@@ -285,8 +289,8 @@ def _signed_rows(layer: OutputLayer, active: Indices, rows: Indices) -> Floats:
     floats[[row in inactive for row in rows.tolist()]] *= -1.0
     for place in np.flatnonzero(~labels).tolist():
         kind = int(rows[place]) - n
-        if kind == 0:
-            floats[place, d] = 1.0
+        if kind < 3:
+            floats[place, d] = 1.0 if kind == 0 else np.nan  # the sum of logits is no float
             continue
         sign, bounds = (1.0, layer.low) if kind - 3 < d else (-1.0, layer.high)
         j = (kind - 3) % d
@@ -295,7 +299,8 @@ def _signed_rows(layer: OutputLayer, active: Indices, rows: Indices) -> Floats:
             floats[place, d] = -sign * bounds[j]
     exponents = _exponents(floats)[:, None]
     scaled = times_power_of_two(floats, -exponents)
-    return np.where(times_power_of_two(scaled, exponents) == floats, scaled, np.nan)
+    exact = times_power_of_two(scaled, exponents) == floats
+    return np.where(exact, scaled, np.nan)[:, floats.any(axis=0)]
 
 
 def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:
