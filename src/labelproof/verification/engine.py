@@ -27,6 +27,7 @@ __all__ = ["Evidence", "Prepared", "blocks", "decide", "in_threads", "one_blas_t
 Indices = npt.NDArray[np.int64]
 T = TypeVar("T")
 R = TypeVar("R")
+FIRST = 48  # label sets that show which rows matter
 SMALL = 16  # up to this width exact arithmetic is as fast as any
 MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended precision
 
@@ -102,7 +103,8 @@ def decide(
         return []
     with one_blas_thread():
         prepared = prepared or prepare(layer)
-        first, *others = blocks(sets, _block_size(prepared.system.width))
+        first = sets.slice(0, min(FIRST, len(sets)))
+        others = blocks(sets.slice(len(first), len(sets)), _block_size(prepared.system.width))
         evidence, tight = _decide_block(prepared, first, np.empty(0, np.int64), time_limit)
         advance(len(first))
         hot = hot_rows(tight)

@@ -192,7 +192,7 @@ def search(
         equalities,
         min(len(sets), int(np.clip(1600 // m, 4, 32))),
         equalities.shape[1] + min(len(system.rows), len(hot) + most_active + 1000 + 6 * m),
-        max(60, m // 2),
+        max(100, m // 2),
         0.3,
         0.02,
         -1e-3,
