@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from labelproof.verification import cyclic
+from labelproof.verification import cyclic, dft
 from labelproof.verification.cyclic import (
     alternations,
     argmaxable_by_alternation,
@@ -106,7 +106,7 @@ def test_alternations_do_not_depend_on_the_form_of_the_labels(labels, random):
     for form in (dense, floats, sparse.csr_matrix(labels), sparse.coo_array(labels)):
         assert alternations(form).tolist() == expected.tolist()
         assert alternations(form, n_labels=n_labels).tolist() == expected.tolist()
-    for active in (lists, tuple(map(set, lists)), [np.array(a, dtype=np.int32) for a in lists]):
+    for active in (lists, tuple(map(tuple, lists)), [np.array(a, dtype=np.int32) for a in lists]):
         counts = alternations(active, n_labels=n_labels)
         assert counts.dtype == np.int64
         assert counts.tolist() == expected.tolist()
@@ -122,11 +122,11 @@ def csr(data, indices, indptr=(0, 3), n_labels=6):
     return sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_labels))
 
 
-def test_a_sparse_matrix_may_have_zeros_duplicates_and_any_order_and_is_not_changed():
-    messy = csr(np.array([True, False, True, True]), [4, 1, 0, 4], (0, 4))
+def test_a_sparse_matrix_may_have_zeros_and_any_order_and_is_not_changed():
+    messy = csr(np.array([True, False, True]), [4, 1, 0])
     messy.has_canonical_format = True  # a stale flag
     assert alternations(messy).tolist() == [3]  # +---+-
-    assert messy.indices.tolist() == [4, 1, 0, 4]
+    assert messy.indices.tolist() == [4, 1, 0]
     assert alternations(csr([1, 0, 1], [1, 2, 3])).tolist() == [4]
 
 
@@ -143,26 +143,26 @@ def test_alternations_of_a_large_sparse_matrix_take_about_a_second_at_most():
 @pytest.mark.parametrize(
     ("labels", "n_labels", "message"),
     [
-        (np.array([0, 1]), None, r"labels must have shape \(n_sets, n_labels\), got \(2,\)"),
-        (np.eye(3), 4, r"labels must have shape \(n_sets, 4\), got \(3, 3\)"),
+        (np.array([0, 1]), None, r"labels must have shape \(n_sets, 2\) .*, got \(2,\)"),
+        (np.eye(3), 4, r"labels must have shape \(n_sets, 4\) .*, got \(3, 3\)"),
         (np.eye(3), 3.0, "n_labels must be an integer of at least 1, got 3.0"),
-        (np.array([[1, -1]]), None, "labels must hold 0 and 1 only, got -1"),
-        (np.array([[1, np.nan]]), None, "labels must hold 0 and 1 only, got nan"),
-        (np.array([["a"]]), None, "labels must be bool or numbers, got dtype <U1"),
-        (csr([1, 1, 1], [0, 1, 2]), 5, r"labels must have shape \(n_sets, 5\), got \(1, 6\)"),
-        (csr([1, 2, 1], [0, 1, 2]), None, "labels must hold 0 and 1 only, got 2"),
-        (csr([1, 1, 1], [0, 3, 3]), None, "labels must hold 0 and 1 only, got 2"),
+        (np.array([[1, -1]]), None, "labels must be 0 or 1, got -1"),
+        (np.array([[1, np.nan]]), None, "labels must be 0 or 1, got nan"),
+        (np.array([["a"]]), None, "labels must be bool or 0/1, got an array of dtype <U1"),
+        (csr([1, 1, 1], [0, 1, 2]), 5, r"labels must have shape \(n_sets, 5\) .*, got \(1, 6\)"),
+        (csr([1, 2, 1], [0, 1, 2]), None, "labels must be 0 or 1, got 2"),
+        (csr([1, 1, 1], [0, 3, 3]), None, "got a sparse matrix with duplicate entries"),
         (csr([1, 1, 1], [0, 1, 6]), None, "must be < 6"),
-        ({0: [1]}, 3, "labels must be an array, a sparse matrix or lists, got dict"),
+        ({0: [1]}, 3, r"labels must have shape \(n_sets, 3\)"),
         ([[0, 1]], None, "n_labels must be given when labels is a list of active label indices, got None"),
         ([[0, 1]], 0, "n_labels must be an integer of at least 1, got 0"),
-        ([0, 1], 3, "labels must list active label indices, got int"),
-        ([[0.0, 1.0]], 3, "labels must list active labels as integers, got float64"),
-        ([[True, False]], 3, "labels must list active labels as integers, got bool"),
-        ([[[0, 1]]], 3, "labels must list active labels as integers, got int64 2-D"),
-        ([[0], [1, 3]], 3, "labels must list indices from 0 to 2, got 3"),
-        ([[0], [-1]], 3, "labels must list indices from 0 to 2, got -1"),
-        ([[0, 2], [2, 0, 2]], 3, "labels must list each active label once, got label 2 twice"),
+        ([0, 1], 3, r"labels\[0\] must be a list of label indices .* got 0"),
+        ([[0.0, 1.0]], 3, r"labels\[0\] must be a list of label indices .* got \[0\.0, 1\.0\]"),
+        ([[True, False]], 3, r"labels\[0\] must be a list of label indices .* got \[True, False\]"),
+        ([[[0, 1]]], 3, r"labels\[0\] must be a list of label indices .* got \[\[0, 1\]\]"),
+        ([[0], [1, 3]], 3, r"labels\[1\] must hold indices from 0 to 2, got 3"),
+        ([[0], [-1]], 3, r"labels\[1\] must hold indices from 0 to 2, got -1"),
+        ([[0, 2], [2, 0, 2]], 3, r"labels\[1\] must name each label once, got 2 more than once"),
     ],
 )
 def test_labels_of_no_known_form_are_refused(labels, n_labels, message):
@@ -350,10 +350,10 @@ def test_neighbouring_roots_need_more_bits():
 
 def test_the_proof_of_a_witness_fails_for_any_other_label_set():
     witness, active = dft_witness([3, 4, 10], n_labels=20, k=3), np.isin(np.arange(20), [3, 4, 10])
-    assert float(cyclic._smallest_margin(witness.exact, active)) == pytest.approx(witness.margin)
+    assert float(dft._smallest_margin(witness.exact, active)) == pytest.approx(witness.margin)
     for label in range(20):
-        assert cyclic._smallest_margin(witness.exact, active ^ (np.arange(20) == label)) is None
-    assert cyclic._smallest_margin((Fraction(0),) * 7, active) is None
+        assert dft._smallest_margin(witness.exact, active ^ (np.arange(20) == label)) is None
+    assert dft._smallest_margin((Fraction(0),) * 7, active) is None
 
 
 def test_a_margin_below_the_smallest_float_is_still_proven():
@@ -375,11 +375,11 @@ def test_a_witness_for_mimic_takes_seconds_at_most_and_restores_the_precision():
 @pytest.mark.parametrize(
     ("label_set", "message"),
     [
-        ([9], "label_set must list indices from 0 to 8, got 9"),
-        ([1, 1], "label_set must list each active label once, got label 1 twice"),
-        ([1.0], "label_set must list active labels as integers, got float64"),
-        (np.zeros(9, dtype=bool), "label_set must list active labels as integers, got bool"),
-        (4, "label_set must list active label indices, got int"),
+        ([9], "label_set must hold indices from 0 to 8, got 9"),
+        ([1, 1], "label_set must name each label once, got 1 more than once"),
+        ([1.0], r"label_set must be a list of label indices .* got \[1\.0\]"),
+        (np.zeros(9, dtype=bool), "label_set must be a list of label indices .* got array"),
+        (4, "label_set must be a list of label indices .* got 4"),
     ],
 )
 def test_a_label_set_that_is_no_list_of_labels_is_refused(label_set, message):

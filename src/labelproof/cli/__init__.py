@@ -1,1 +1,52 @@
-"""The command line: one file for each verb."""
+"""The command line: one file for each verb, which reads its files, calls one function and prints."""
+
+import sys
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+from labelproof.cli.check import check
+from labelproof.cli.console import Verbs
+from labelproof.cli.count import count
+from labelproof.cli.demo import demo
+from labelproof.cli.explain import explain
+from labelproof.cli.plan import plan
+from labelproof.cli.verify import verify
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(cls=Verbs, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+app.command(epilog="Example: labelproof demo")(demo)
+app.command(epilog="Example: labelproof verify W.npz --labels Y.npz -o result.npz --fail-under 0.99")(verify)
+app.command(epilog="Example: labelproof check result.npz --weights W.npz")(check)
+app.command(epilog="Example: labelproof explain W.npz --set 3,17,20 --label-names names.txt")(explain)
+app.command(epilog="Example: labelproof count 1000 50 -k 8")(count)
+app.command(epilog="Example: labelproof plan --labels Y.npz")(plan)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≤ is no reason to fail
+    app(prog_name="labelproof")
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Prove which label combinations a multi-label classifier can ever predict.
+
+    Exit codes: 0 done; 1 a requirement is not met or a proof does not hold; 2 wrong use or bad input.
+    """
+    if version:
+        from importlib.metadata import version as installed_version
+
+        print(f"labelproof {installed_version('labelproof')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)

@@ -5,7 +5,8 @@ Counts are exact integers. Fractions fall far below the smallest float, so they 
 
 import math
 import operator
-from typing import SupportsIndex
+
+from labelproof.verification.arguments import whole_number
 
 __all__ = [
     "count_alternating",
@@ -40,8 +41,8 @@ def count_argmaxable(n_labels: int, d: int, *, bias: bool = False) -> int:
     >>> count_argmaxable(3, 2), count_argmaxable(3, 2, bias=True)
     (6, 7)
     """
-    n_labels = _whole_number("n_labels", n_labels, minimum=1)
-    d = _whole_number("d", d, minimum=1)
+    n_labels = whole_number("n_labels", n_labels, minimum=1)
+    d = whole_number("d", d, minimum=1)
     return _binomial_sum(n_labels, d) if bias else 2 * _binomial_sum(n_labels - 1, d - 1)
 
 
@@ -99,7 +100,7 @@ def count_k_active(n_labels: int, k: int) -> int:
     >>> count_k_active(4, 2)
     11
     """
-    return _binomial_sum(_whole_number("n_labels", n_labels, minimum=1), _whole_number("k", k, minimum=0))
+    return _binomial_sum(whole_number("n_labels", n_labels, minimum=1), whole_number("k", k, minimum=0))
 
 
 def count_alternating(n_labels: int, k: int) -> int:
@@ -126,8 +127,8 @@ def count_alternating(n_labels: int, k: int) -> int:
     >>> count_alternating(4, 1)  # ----, +---, ++--, +++- and their negatives
     8
     """
-    n_labels = _whole_number("n_labels", n_labels, minimum=1)
-    return 2 * _binomial_sum(n_labels - 1, _whole_number("k", k, minimum=0))
+    n_labels = whole_number("n_labels", n_labels, minimum=1)
+    return 2 * _binomial_sum(n_labels - 1, whole_number("k", k, minimum=0))
 
 
 def log10_int(value: int) -> float:
@@ -147,17 +148,7 @@ def log10_int(value: int) -> float:
     >>> round(log10_int(count_k_active(8921, 80)), 1)
     197.0
     """
-    return math.log10(_whole_number("value", value, minimum=1))
-
-
-def _whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
-    try:
-        number = minimum - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = minimum - 1
-    if number < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
-    return number
+    return math.log10(whole_number("value", value, minimum=1))
 
 
 def _binomial_sum(n: int, last: int) -> int:

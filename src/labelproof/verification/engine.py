@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from labelproof.verification.compilation import announcing_compilation
 from labelproof.verification.exact import float_witness, point_witness, settle
 from labelproof.verification.extended import ExtendedRows, OutOfTimeError, search_extended
 from labelproof.verification.labels import LabelSets
@@ -101,7 +102,7 @@ def decide(
     """
     if not len(sets):
         return []
-    with one_blas_thread():
+    with announcing_compilation(), one_blas_thread():
         prepared = prepared or prepare(layer)
         first = sets.slice(0, min(FIRST, len(sets)))
         others = blocks(sets.slice(len(first), len(sets)), _block_size(prepared.system.width))

@@ -5,7 +5,6 @@ inverse Gram matrix of the active rows is kept explicitly, which costs twice the
 Nothing returned is trusted.
 """
 
-import threading
 import time
 from fractions import Fraction
 
@@ -13,13 +12,13 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.verification.precision import working_bits
 from labelproof.verification.propose import SearchSystem
 from labelproof.verification.regions import OutputLayer, exact_row
 
 __all__ = ["ExtendedRows", "OutOfTimeError", "search_extended"]
 
 Indices = npt.NDArray[np.int64]
-_PRECISION = threading.RLock()  # flint's working precision is one for the whole process
 _CANDIDATES = 48
 
 
@@ -84,14 +83,9 @@ def search_extended(
     Returns the outcome (1 a point, 0 a conflict, -1 neither), the point in the search's coordinates, and the row
     numbers that are tight at the point or in conflict.
     """
-    with _PRECISION:
-        before = flint.ctx.prec
-        flint.ctx.prec = bits
-        try:
-            rows.build()
-            return _Search(rows, active, start, bits, deadline).run()
-        finally:
-            flint.ctx.prec = before
+    with working_bits(bits):
+        rows.build()
+        return _Search(rows, active, start, bits, deadline).run()
 
 
 class _Search:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-__all__ = ["LabelSets", "read_label_sets"]
+__all__ = ["LabelSets", "read_label_set", "read_label_sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,28 @@ def read_label_sets(labels: Any, n_labels: int) -> LabelSets:
     return _from_dense(np.asarray(labels), n_labels)
 
 
+def read_label_set(active: Any, n_labels: int, *, name: str = "label_set") -> npt.NDArray[np.int64]:
+    """Return one list of active label indices in ascending order; errors call it by this name."""
+    try:
+        indices = np.asarray(active)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a list of label indices, got {active!r}") from error
+    if indices.size == 0 and indices.ndim == 1:
+        return np.empty(0, np.int64)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be a list of label indices (0/1 rows go into an array, not a list), got {active!r}"
+        )
+    if indices.min() < 0 or indices.max() >= n_labels:
+        wrong = indices[(indices < 0) | (indices >= n_labels)][0]
+        raise ValueError(f"{name} must hold indices from 0 to {n_labels - 1}, got {wrong}")
+    ordered = np.sort(indices.astype(np.int64))
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        raise ValueError(f"{name} must name each label once, got {repeated[0]} more than once")
+    return ordered
+
+
 def _from_dense(labels: npt.NDArray[Any], n_labels: int) -> LabelSets:
     _require_shape(labels.shape, n_labels)
     if labels.dtype != np.bool_:
@@ -91,6 +113,7 @@ def _from_dense(labels: npt.NDArray[Any], n_labels: int) -> LabelSets:
 def _from_sparse(labels: Any, n_labels: int) -> LabelSets:
     _require_shape(labels.shape, n_labels)
     csr = labels.tocsr(copy=True)
+    csr.check_format(full_check=True)
     stored = csr.nnz
     csr.sum_duplicates()
     if csr.nnz != stored:
@@ -102,30 +125,9 @@ def _from_sparse(labels: Any, n_labels: int) -> LabelSets:
 
 
 def _from_lists(labels: Sequence[Any], n_labels: int) -> LabelSets:
-    sets = [_index_list(active, i, n_labels) for i, active in enumerate(labels)]
+    sets = [read_label_set(active, n_labels, name=f"labels[{i}]") for i, active in enumerate(labels)]
     flat = np.concatenate(sets) if sets else np.empty(0, np.int64)
     return LabelSets(n_labels, _indptr(np.array([len(active) for active in sets], np.int64)), flat)
-
-
-def _index_list(active: Any, i: int, n_labels: int) -> npt.NDArray[np.int64]:
-    try:
-        indices = np.asarray(active)
-    except ValueError as error:
-        raise ValueError(f"labels[{i}] must be a list of label indices, got {active!r}") from error
-    if indices.size == 0 and indices.ndim == 1:
-        return np.empty(0, np.int64)
-    if indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise ValueError(
-            f"labels[{i}] must be a list of label indices (0/1 rows go into an array, not a list), got {active!r}"
-        )
-    if indices.min() < 0 or indices.max() >= n_labels:
-        wrong = indices[(indices < 0) | (indices >= n_labels)][0]
-        raise ValueError(f"labels[{i}] must hold indices from 0 to {n_labels - 1}, got {wrong}")
-    ordered = np.sort(indices.astype(np.int64))
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(repeated):
-        raise ValueError(f"labels[{i}] must name each label once, got {repeated[0]} more than once")
-    return ordered
 
 
 def _indptr(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from labelproof.verification.proofs import Witness
 from labelproof.verification.regions import OutputLayer
 
-__all__ = ["UnitWeights", "margin"]
+__all__ = ["UnitWeights", "label_margins", "margin"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -23,10 +23,15 @@ class UnitWeights:
 
 
 def margin(weights: UnitWeights, active: Indices, x: Witness) -> float:
-    """Return the smallest of ±(w_i·x + offset_i − τ) / (‖w_i‖‖x‖), + for active labels; τ is 0 for the sigmoid rule.
+    """Return the smallest of the margins of the labels; without any, or at x = 0, it is infinite."""
+    return float(np.nanmin(label_margins(weights, active, x), initial=np.inf))
 
-    For the others τ is halfway between the smallest active and the largest inactive logit. Labels without weights
-    do not count; without any other, or at x = 0, the margin is infinite.
+
+def label_margins(weights: UnitWeights, active: Indices, x: Witness) -> Floats:
+    """Return ±(w_i·x + offset_i − τ) / (‖w_i‖‖x‖) of each label, + for active ones; τ is 0 for the sigmoid rule.
+
+    For the others τ is halfway between the smallest active and the largest inactive logit; where there are not both,
+    nothing bounds it and all margins are infinite. So is that of a label without weights.
     """
     layer = weights.layer
     exponent, unit = _unit(x)
@@ -38,11 +43,13 @@ def margin(weights: UnitWeights, active: Indices, x: Witness) -> float:
             z = z + np.ldexp(layer.offset, -scale - exponent)
         inside = np.zeros(layer.n_labels, dtype=np.bool_)
         inside[active] = True
-        if not sigmoid and inside.any() and not inside.all():
+        if not sigmoid:
+            if inside.all() or not inside.any():
+                return np.full(layer.n_labels, np.inf)
             z = z - (z[inside].min() + z[~inside].max()) / 2
         signed = np.ldexp(np.where(inside, z, -z), scale - weights.exponents)
         relative = signed / (weights.norms * np.linalg.norm(unit))
-    return float(np.nanmin(np.where(weights.norms > 0, relative, np.inf), initial=np.inf))
+    return np.where(weights.norms > 0, relative, np.inf)
 
 
 def _unit(x: Witness) -> tuple[int, Floats]:

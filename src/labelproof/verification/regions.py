@@ -58,6 +58,8 @@ class OutputLayer:
         float64 (d,) or None: bounds of the features, ±inf where there is none.
     temperature
         The t of the support of sparsemax(t·z).
+    theta
+        float64 (n_labels,) or None: logits of the thresholds, rounded once, which the offset contains.
     """
 
     weight: Floats
@@ -68,6 +70,7 @@ class OutputLayer:
     low: Floats | None
     high: Floats | None
     temperature: float = 1.0
+    theta: Floats | None = None
 
     @property
     def n_labels(self) -> int:
@@ -216,8 +219,12 @@ def make_layer(
     ties: Ties = "open",
     domain: Domain = None,
     temperature: float = 1.0,
+    theta: Any = None,
 ) -> OutputLayer:
-    """Check the arguments of `verify` that describe the classifier and hold them exactly."""
+    """Check the arguments of `verify` that describe the classifier and hold them exactly.
+
+    ``theta``, the logits of thresholds as a layer keeps them, can take the place of thresholds.
+    """
     require_subnormals()
     exact_weight = _finite("weight", weight)
     if exact_weight.ndim != 2 or 0 in exact_weight.shape:
@@ -231,10 +238,14 @@ def make_layer(
         raise ValueError(f"thresholds go with rule='sigmoid' only, got rule={rule!r}")
     if not (np.isfinite(temperature) and temperature > 0):
         raise ValueError(f"temperature must be a positive number, got {temperature}")
-    offset, offset_error = _offset(bias, thresholds, n_labels)
+    if thresholds is not None:
+        theta = _logits("thresholds", thresholds, n_labels)
+    elif theta is not None:
+        theta = _per_label("theta", theta, n_labels)
+    offset, offset_error = _offset(bias, theta, n_labels)
     low, high = _bounds(domain, d)
     return OutputLayer(
-        np.ascontiguousarray(exact_weight), offset, offset_error, rule, ties, low, high, float(temperature)
+        np.ascontiguousarray(exact_weight), offset, offset_error, rule, ties, low, high, float(temperature), theta
     )
 
 
@@ -268,13 +279,18 @@ def _finite(name: str, values: Any) -> Floats:
     return exact
 
 
-def _offset(bias: Any, thresholds: Any, n_labels: int) -> tuple[Floats | None, Floats | None]:
-    if bias is None and thresholds is None:
+def _per_label(name: str, values: Any, n_labels: int) -> Floats:
+    array = _finite(name, values)
+    if array.shape != (n_labels,):
+        raise ValueError(f"{name} must have shape ({n_labels},) to match the weight's rows, got {array.shape}")
+    return array
+
+
+def _offset(bias: Any, theta: Floats | None, n_labels: int) -> tuple[Floats | None, Floats | None]:
+    if bias is None and theta is None:
         return None, None
-    b = np.zeros(n_labels) if bias is None else _finite("bias", bias)
-    if b.shape != (n_labels,):
-        raise ValueError(f"bias must have shape ({n_labels},) to match the weight's rows, got {b.shape}")
-    theta = np.zeros(n_labels) if thresholds is None else _logits("thresholds", thresholds, n_labels)
+    b = np.zeros(n_labels) if bias is None else _per_label("bias", bias, n_labels)
+    theta = np.zeros(n_labels) if theta is None else theta
     total = b - theta  # with the rounding error of the difference, after Knuth
     back = total - b
     return total, (b - (total - back)) - (theta + back)
@@ -287,7 +303,7 @@ def _logits(name: str, thresholds: Any, n_labels: int) -> Floats:
     if not ((t > 0) & (t < 1)).all():
         wrong = t[~((t > 0) & (t < 1))].flat[0]
         raise ValueError(f"{name} must be probabilities strictly between 0 and 1, got {wrong}")
-    return np.broadcast_to(logit(t), (n_labels,))
+    return np.array(np.broadcast_to(logit(t), (n_labels,)))
 
 
 def _bounds(domain: Domain, d: int) -> tuple[Floats | None, Floats | None]:

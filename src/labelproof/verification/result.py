@@ -15,6 +15,7 @@ from labelproof.verification.certificates import Argmaxable, Certificate, Unargm
 from labelproof.verification.engine import Evidence, in_threads
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.margins import UnitWeights, margin
+from labelproof.verification.progress import progress_bar
 from labelproof.verification.proofs import Witness, conflict_faults, float_rows, witness_faults
 from labelproof.verification.regions import OutputLayer, require_subnormals
 
@@ -97,8 +98,13 @@ class Verification(Sequence[Certificate]):
     def _unit_weights(self) -> UnitWeights:
         return UnitWeights(self.layer)
 
-    def check(self, *, n_jobs: int | None = None) -> None:
+    def check(self, *, n_jobs: int | None = None, progress: bool = False) -> None:
         """Prove every verdict again, exactly, from weights, rule and certificates alone.
+
+        Parameters
+        ----------
+        n_jobs, progress
+            As for `verify`.
 
         Raises
         ------
@@ -120,10 +126,13 @@ class Verification(Sequence[Certificate]):
             ) + conflict_faults(self.layer, self.label_sets.take(no), [self._conflict(i) for i in no])
             return [(i, fault) for i, fault in zip(yes + no, found, strict=True) if fault is not None]
 
-        for wrong in in_threads(faults, range(0, len(self), 64), n_jobs):
-            if wrong:
-                i, fault = min(wrong)
-                raise CertificateError(f"label set {i} is not proven: {fault}")
+        starts = range(0, len(self), 64)
+        with progress_bar("checking", len(self), show=progress) as advance:
+            for start, wrong in zip(starts, in_threads(faults, starts, n_jobs), strict=True):
+                if wrong:
+                    i, fault = min(wrong)
+                    raise CertificateError(f"label set {i} is not proven: {fault}")
+                advance(min(64, len(self) - start))
 
     def _frame_fault(self) -> str | None:
         """Return what is wrong with the arrays that hold the evidence, or None."""

@@ -1,0 +1,50 @@
+"""labelproof check: do the proofs in this file hold?"""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labelproof.cli.console import console, plural, print_json, progress_wanted
+from labelproof.cli.options import AsJson, Bias, Jobs
+from labelproof.errors import CertificateError
+
+__all__ = ["check"]
+
+
+def check(
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="File that labelproof verify saved.", show_default=False)
+    ],
+    weights: Annotated[
+        Path, typer.Option("--weights", "-w", help="The weights that were verified.", show_default=False)
+    ],
+    bias: Bias = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove every verdict of a result again, exactly, from the weights and its certificates alone."""
+    from labelproof import load_verification
+    from labelproof.cli import files, summary
+
+    classifier = files.read_classifier(weights, bias)
+    v = load_verification(files.existing(result), classifier.weight, bias=classifier.bias)
+    start = time.perf_counter()
+    try:
+        v.check(n_jobs=jobs, progress=progress_wanted())
+        fault = None
+    except CertificateError as error:
+        fault = str(error)
+    seconds = time.perf_counter() - start
+    verdicts = summary.counts(v)
+    proven = verdicts["argmaxable"] + verdicts["unargmaxable"]
+    if as_json:
+        print_json({"proven": fault is None, "fault": fault, **verdicts, "seconds": round(seconds, 3)})
+    elif fault is None:
+        undecided = f"; {verdicts['undecided']:,} are undecided" if verdicts["undecided"] else ""
+        console().print(f"{plural(proven, 'verdict')} proven again in {seconds:.1f} s{undecided}.")
+    else:
+        console().print(f"Not proven: {fault}.")
+    if fault is not None:
+        raise typer.Exit(1)

@@ -1,0 +1,83 @@
+"""What all verbs share at the terminal: errors and exit codes, numbers, JSON, and a word before a long wait."""
+
+import json
+import sys
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperGroup
+
+from labelproof.errors import LabelproofError
+
+__all__ = ["Verbs", "console", "percent", "plural", "print_json", "progress_wanted", "table"]
+
+BAD_INPUT = 2
+
+
+class Verbs(TyperGroup):
+    """The verbs of the command line; wrong use and bad input end in one sentence and the exit code 2."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a verb and leave with its exit code."""
+        try:
+            code = super().main(*args, **{**options, "standalone_mode": False})
+        except (LabelproofError, ValueError, OSError, MemoryError) as error:
+            sys.exit(_fail(str(error)))
+        except typer.Abort:
+            sys.exit(_fail("interrupted"))
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # what typer raises for wrong use
+                raise
+            sys.exit(_fail(f"{error.format_message().rstrip('.')} (see --help)"))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> int:
+    print(f"error: {' '.join(message.split()) or 'out of memory'}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def console() -> Console:
+    """Return where results are printed."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def print_json(data: Any) -> None:
+    """Print one JSON object, the only thing that ``--json`` writes to standard output."""
+    print(json.dumps(data, indent=2, allow_nan=False))
+
+
+def progress_wanted() -> bool:
+    """Whether somebody is there to watch a progress bar."""
+    return sys.stderr.isatty()
+
+
+def table(*columns: str) -> Table:
+    """Return an empty table; all columns but the first hold numbers."""
+    empty = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for place, column in enumerate(columns):
+        empty.add_column(column, justify="right" if place else "left")
+    return empty
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> plural(1, "label set"), plural(2000, "label set")
+    ('1 label set', '2,000 label sets')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Write a share; only all of it is 100 %, and only nothing is 0 %.
+
+    >>> percent(2, 3), percent(9999, 10000), percent(1, 10000), percent(5, 5)
+    ('66.7 %', '>99.9 %', '<0.1 %', '100 %')
+    """
+    if not whole or part in (0, whole):
+        return "100 %" if part and part == whole else "0 %" if whole else "–"
+    rounded = f"{100 * part / whole:.1f}"
+    return {"100.0": ">99.9 %", "0.0": "<0.1 %"}.get(rounded, f"{rounded} %")

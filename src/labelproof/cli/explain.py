@@ -1,0 +1,60 @@
+"""labelproof explain: why can this label set not be predicted, and what comes near?"""
+
+from typing import Annotated
+
+import typer
+
+from labelproof.cli.console import console, print_json
+from labelproof.cli.options import AsJson, Bias, Domain, LabelNames, Rule, Thresholds, Ties, TimeLimit, Weights
+
+__all__ = ["explain"]
+
+
+def explain(
+    weights: Weights,
+    indices: Annotated[
+        str | None, typer.Option("--set", metavar="3,17,20", help="The active labels.", show_default=False)
+    ] = None,
+    set_names: Annotated[
+        str | None, typer.Option(metavar="'A;B'", help="The same by name; needs --label-names.", show_default=False)
+    ] = None,
+    label_names: LabelNames = None,
+    bias: Bias = None,
+    thresholds: Thresholds = None,
+    rule: Rule = "sigmoid",
+    ties: Ties = "open",
+    domain: Domain = None,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain the verdict on one label set: its conflict, and the nearest label sets that can be predicted."""
+    from labelproof.cli import files
+    from labelproof.verification.explain import explain as explain_set
+
+    classifier = files.read_classifier(weights, bias)
+    names = files.read_label_names(label_names, len(classifier.weight))
+    if (indices is None) == (set_names is None):
+        raise ValueError(
+            "one of --set and --set-names must be given, got " + ("neither" if indices is None else "both")
+        )
+    if indices is not None:
+        label_set = files.parse_indices(indices)
+    elif names is None:
+        raise ValueError("--set-names needs --label-names, got none")
+    else:
+        label_set = files.parse_names(set_names or "", names)
+    explanation = explain_set(
+        classifier.weight,
+        label_set,
+        label_names=names,
+        bias=classifier.bias,
+        thresholds=None if thresholds is None else files.read_thresholds(thresholds),
+        rule=rule,  # type: ignore[arg-type] # explain says which rules there are
+        ties=ties,  # type: ignore[arg-type]
+        domain=files.parse_domain(domain),
+        time_limit=time_limit,
+    )
+    if as_json:
+        print_json(explanation.to_dict())
+    else:
+        console().print(str(explanation))

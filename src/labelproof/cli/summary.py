@@ -1,0 +1,125 @@
+"""Count the verdicts of a verification, and tell its conflicts in label names."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from labelproof.cli.console import percent, table
+from labelproof.verification import Unargmaxable, Verification
+
+__all__ = [
+    "by_active_labels",
+    "conflict_parts",
+    "conflict_table",
+    "constant_labels",
+    "counts",
+    "n_distinct",
+    "named",
+    "smallest_conflicts",
+    "verdict_table",
+]
+
+
+def counts(v: Verification, which: Any = slice(None)) -> dict[str, int]:
+    """Count the verdicts, of all label sets or of some."""
+    status = v.status[which]
+    return {
+        "sets": len(status),
+        "argmaxable": int((status == 1).sum()),
+        "unargmaxable": int((status == 0).sum()),
+        "undecided": int((status == -1).sum()),
+    }
+
+
+def n_distinct(v: Verification) -> int:
+    """Count the different label sets."""
+    return len({active.tobytes() for active in v.label_sets})
+
+
+def by_active_labels(v: Verification) -> list[dict[str, Any]]:
+    """Count the verdicts for 0, 1, 2–3, 4–7, 8–15, … active labels, leaving out what does not occur."""
+    sizes = np.diff(v.label_sets.indptr)
+    bins = np.frexp(sizes.astype(np.float64))[1]  # 0 for 0, 1 for 1, 2 for 2 and 3, ...
+    rows = []
+    for bin_ in np.unique(bins).tolist():
+        low, high = (0, 0) if bin_ == 0 else (2 ** (bin_ - 1), 2**bin_ - 1)
+        rows.append({"from": low, "to": high, **counts(v, bins == bin_)})
+    return rows
+
+
+def verdict_table(v: Verification) -> Table:
+    """Lay out the counts, one row for each range of active labels."""
+    lines = table("active labels", "label sets", "argmaxable", "unargmaxable", "undecided", "share")
+    for row in by_active_labels(v):
+        name = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']}–{row['to']}"
+        lines.add_row(name, *_cells(row))
+    lines.add_row("all", *_cells(counts(v)), style="bold")
+    return lines
+
+
+def _cells(row: dict[str, Any]) -> list[Text]:
+    styles = {"sets": "", "argmaxable": "green", "unargmaxable": "red", "undecided": "yellow"}
+    numbers = [Text(f"{row[key]:,}", style) if row[key] else Text("·", "dim") for key, style in styles.items()]
+    return [*numbers, Text(percent(row["argmaxable"], row["sets"]))]
+
+
+def smallest_conflicts(v: Verification, most: int = 3) -> list[int]:
+    """Return label sets with the smallest conflicts, no two of them with the same one."""
+    sizes = np.diff(v.conflict_ptr)
+    chosen: dict[tuple[bytes, bytes], int] = {}
+    for i in np.argsort(sizes, kind="stable").tolist():
+        if v.status[i] == 0 and len(chosen) < most:
+            rows = v.conflict_rows[v.conflict_ptr[i] : v.conflict_ptr[i + 1]]
+            chosen.setdefault((rows.tobytes(), np.isin(rows, v.label_sets[i]).tobytes()), i)
+    return list(chosen.values())
+
+
+def conflict_parts(v: Verification, i: int) -> dict[str, list[Any]]:
+    """Return the labels of a conflict that the set wants on and off, and the other rows that take part."""
+    certificate = v[i]
+    if not isinstance(certificate, Unargmaxable):
+        raise ValueError(f"label set {i} must be unargmaxable to have a conflict, got {type(certificate).__name__}")
+    active = set(v.label_sets[i].tolist())
+    return {
+        "on": [label for label in certificate.conflict if label in active],
+        "off": [label for label in certificate.conflict if label not in active],
+        "extra": list(certificate.extra),
+    }
+
+
+def conflict_table(v: Verification, which: Sequence[int], names: Sequence[str] | None) -> Table:
+    """Lay out the conflicts of some label sets: labels that cannot be on and off like that at the same time."""
+    lines = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("label set", "on", "off"):
+        lines.add_column(column)
+    for i in which:
+        parts = conflict_parts(v, i)
+        bounds = [name for name in parts["extra"] if name != "scale"]
+        also = f"; within {', '.join(bounds[:2])}{' …' if len(bounds) > 2 else ''}" if bounds else ""
+        lines.add_row(f"{i}", _some(parts["on"], names), _some(parts["off"], names) + also)
+    return lines
+
+
+def _some(labels: list[int], names: Sequence[str] | None, most: int = 3) -> str:
+    shown = [str(label) for label in named(labels[:most], names)]
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return (", ".join(shown) or "–") + more
+
+
+def named(labels: list[int], names: Sequence[str] | None) -> list[Any]:
+    """Return the labels' names where there are names, else the labels."""
+    return labels if names is None else [names[label] for label in labels]
+
+
+def constant_labels(v: Verification) -> list[int]:
+    """Return the labels whose logit is 0 whatever the input: with open ties no label set can be predicted."""
+    layer = v.layer
+    if layer.ties != "open" or layer.rule != "sigmoid":
+        return []
+    constant = ~layer.weight.any(axis=1)
+    if layer.offset is not None:
+        constant &= layer.offset == 0
+    return np.flatnonzero(constant).tolist()

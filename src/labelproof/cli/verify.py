@@ -1,0 +1,166 @@
+"""labelproof verify: which of these label sets can the output layer predict?"""
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelproof.cli.console import console, percent, plural, print_json, progress_wanted
+from labelproof.cli.options import (
+    AsJson,
+    Bias,
+    Domain,
+    Jobs,
+    LabelNames,
+    Labels,
+    Rule,
+    Thresholds,
+    Ties,
+    TimeLimit,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from labelproof.verification import Verification
+
+__all__ = ["verify"]
+
+
+def verify(
+    weights: Weights,
+    labels: Labels,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save verdicts and proofs here.", show_default=False)
+    ] = None,
+    bias: Bias = None,
+    thresholds: Thresholds = None,
+    rule: Rule = "sigmoid",
+    ties: Ties = "open",
+    domain: Domain = None,
+    label_names: LabelNames = None,
+    time_limit: TimeLimit = None,
+    jobs: Jobs = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Exit with code 1 if a smaller share is proven argmaxable.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide for each label set whether the output layer can ever predict it, with a proof."""
+    import labelproof
+    from labelproof.cli import files
+
+    classifier = files.read_classifier(weights, bias)
+    names = files.read_label_names(label_names, len(classifier.weight))
+    sets = files.read_labels(labels, names)
+    _require_sound_options(output, [weights, labels, bias, label_names], fail_under)
+    start = time.perf_counter()
+    v = labelproof.verify(
+        classifier.weight,
+        sets,
+        bias=classifier.bias,
+        thresholds=None if thresholds is None else files.read_thresholds(thresholds),
+        rule=rule,  # type: ignore[arg-type] # verify says which rules there are
+        ties=ties,  # type: ignore[arg-type]
+        domain=files.parse_domain(domain),
+        n_jobs=jobs,
+        time_limit=time_limit,
+        progress=progress_wanted(),
+    )
+    seconds = time.perf_counter() - start
+    if not len(v):
+        raise ValueError(f"{labels.name}: expected at least one label set, got none")
+    if output is not None:
+        v.save(output, label_names=names)
+    share = float((v.status == 1).mean())
+    passed = fail_under is None or share >= fail_under
+    if as_json:
+        outcome = {"seconds": round(seconds, 3), "saved": None if output is None else str(output), "passed": passed}
+        print_json({**_report(v, names), "bias_from": classifier.bias_from, **outcome})
+    else:
+        _print_head(v, weights.name, labels.name, classifier.bias_from)
+        _print_verdicts(v, names, seconds)
+        if output is not None:
+            again = _command_to_check(output, weights, bias)
+            console().print(f"Saved to {output}. To prove it again:\n  {again}", soft_wrap=True)
+        if not passed:
+            console().print(f"Not passed: {share:.4f} of the label sets are argmaxable, {fail_under} were required.")
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _require_sound_options(output: Path | None, inputs: list[Path | None], fail_under: float | None) -> None:
+    """Refuse what could only fail after the work is done."""
+    if fail_under is not None and not 0 <= fail_under <= 1:
+        raise ValueError(f"--fail-under must be a share from 0 to 1, got {fail_under}")
+    if output is None:
+        return
+    if not output.resolve().parent.is_dir() or output.is_dir():
+        raise ValueError(f"--output must be a file in a folder that exists, got {output}")
+    if any(path is not None and path.exists() and output.resolve() == path.resolve() for path in inputs):
+        raise ValueError(f"--output must not be one of the inputs, got {output}")
+
+
+def _command_to_check(output: Path, weights: Path, bias: Path | None) -> str:
+    words = ["labelproof", "check", str(output), "--weights", str(weights)]
+    return shlex.join(words if bias is None else [*words, "--bias", str(bias)])
+
+
+def _report(v: "Verification", names: Sequence[str] | None) -> dict[str, Any]:
+    from labelproof.cli import summary
+
+    return {
+        "n_labels": v.layer.n_labels,
+        "d": v.layer.d,
+        "rule": v.layer.rule,
+        "ties": v.layer.ties,
+        **summary.counts(v),
+        "distinct_sets": summary.n_distinct(v),
+        "share_argmaxable": float((v.status == 1).mean()),
+        "by_active_labels": summary.by_active_labels(v),
+        "constant_labels": summary.named(summary.constant_labels(v), names),
+        "smallest_conflicts": [{"set": i, **_conflict(v, i, names)} for i in summary.smallest_conflicts(v)],
+        "status": v.status.tolist(),
+    }
+
+
+def _conflict(v: "Verification", i: int, names: Sequence[str] | None) -> dict[str, list[Any]]:
+    from labelproof.cli import summary
+
+    parts = summary.conflict_parts(v, i)
+    return parts | {side: summary.named(parts[side], names) for side in ("on", "off")}
+
+
+def _print_head(v: "Verification", weights: str, labels: str, bias_from: str | None) -> None:
+    from labelproof.cli import summary
+
+    layer, out = v.layer, console()
+    with_bias = "no bias" if bias_from is None else f"bias from {bias_from}"
+    shape = f"{plural(layer.n_labels, 'label')} × {plural(layer.d, 'feature')}"
+    out.print(f"{weights}: {shape}, {with_bias}; rule {layer.rule}, ties {layer.ties}")
+    out.print(f"{labels}: {plural(len(v), 'label set')}, {summary.n_distinct(v):,} of them distinct\n")
+
+
+def _print_verdicts(v: "Verification", names: Sequence[str] | None, seconds: float) -> None:
+    from labelproof.cli import summary
+
+    out, found = console(), summary.counts(v)
+    out.print(summary.verdict_table(v))
+    out.print()
+    if constant := summary.named(summary.constant_labels(v), names):
+        which = f"label {constant[0]}" + (f" and {len(constant) - 1} more" if len(constant) > 1 else "")
+        out.print(f"The logit of {which} is always 0, so nothing can be predicted; consider --ties inactive.")
+    if found["unargmaxable"]:
+        never = f"{plural(found['unargmaxable'], 'label set')} ({percent(found['unargmaxable'], found['sets'])})"
+        where = " in the domain" if v.layer.low is not None or v.layer.high is not None else ""
+        out.print(f"{never} cannot be predicted, whatever the input{where}. Smallest conflicts:")
+        out.print(summary.conflict_table(v, summary.smallest_conflicts(v), names))
+        out.print()
+    undecided = found["undecided"]
+    proven = f"all but {undecided:,} with a proof" if undecided else "every verdict with a proof"
+    out.print(f"Verified in {seconds:.1f} s, {proven}.")

@@ -1,0 +1,24 @@
+"""Checks of arguments that several modules make."""
+
+import operator
+from typing import SupportsIndex
+
+__all__ = ["whole_number"]
+
+
+def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
+    """Return an argument as an integer; bool and float are none.
+
+    Examples
+    --------
+    >>> whole_number("k", 2.5, minimum=0)
+    Traceback (most recent call last):
+    ValueError: k must be an integer of at least 0, got 2.5
+    """
+    try:
+        number = minimum - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = minimum - 1
+    if number < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
+    return number
