@@ -57,7 +57,7 @@ def test_what_needs_no_torch_does_not_import_it():
 
 
 def test_the_trusted_code_uses_none_of_the_search():
-    trusted = {"labels", "regions", "proofs"}
+    trusted = {"labels", "regions", "proofs", "brackets"}
     for name in trusted:
         modules = set(imported_modules(ROOT / "verification" / f"{name}.py"))
         own = {module.removeprefix("labelproof.verification.") for module in modules if "verification" in module}

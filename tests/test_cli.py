@@ -172,6 +172,15 @@ def test_the_options_reach_the_verifier(folder):
         )
 
 
+def test_radii_are_told_and_kept(folder):
+    found = report("verify", "W.npy", "-l", "Y.txt", "--radius", "--box", "2", "--eps", "0.5", "-o", "r.npz")
+    v = lp.verify(WEIGHT, SETS, radius=True, box=2.0, eps=0.5)
+    assert found["radius"] == [None if np.isnan(r) else r for r in v.radius]
+    assert (found["box"], found["eps_argmaxable"]) == (2.0, int(v.eps_argmaxable.sum()))
+    assert run("check", "r.npz", "--weights", "W.npy").exit_code == 0
+    assert "Radius within a box of ±2: median" in run("verify", "W.npy", "-l", "Y.txt", "--radius", "--box", "2").stdout
+
+
 def test_the_bias_in_the_file_of_weights_is_used_and_named(folder):
     np.savez("W.npz", W=WEIGHT, b=BIAS)
     found = report("verify", "W.npz", "-l", "Y.txt")

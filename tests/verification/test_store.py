@@ -11,6 +11,7 @@ import pytest
 import labelproof as lp
 from labelproof.errors import CertificateError, DataFormatError
 from labelproof.verification import store
+from labelproof.verification.radius import Radii
 
 RNG = np.random.default_rng(5)
 WEIGHT = RNG.standard_normal((9, 3)).astype(np.float32)
@@ -83,9 +84,22 @@ def test_what_is_loaded_is_what_was_saved(name, path):
 
 
 def test_no_field_of_a_result_is_forgotten():
-    in_arrays, in_header = set(store._RESULT_ARRAYS) - {"indptr", "indices"}, {"fractions", "reasons", "certified"}
+    in_arrays, in_header = (
+        set(store._RESULT_ARRAYS) - {"indptr", "indices"},
+        {"fractions", "reasons", "certified", "eps"},
+    )
     stored = {field.name for field in dataclasses.fields(lp.Verification)}
-    assert stored == in_arrays | in_header | {"layer", "label_sets"}
+    assert stored == in_arrays | in_header | {"layer", "label_sets", "radii"}
+    assert {field.name for field in dataclasses.fields(Radii)} == set(store._RADII_ARRAYS) | {"box"}
+
+
+def test_radii_survive_and_are_checked(path):
+    v = saved(path, radius=True, box=7.0, eps=0.5, bias=BIAS)
+    loaded = lp.load_verification(path, WEIGHT, bias=BIAS)
+    np.testing.assert_array_equal(loaded.radius, v.radius)
+    np.testing.assert_array_equal(loaded.radius_upper, v.radius_upper)
+    np.testing.assert_array_equal(loaded.eps_argmaxable, v.eps_argmaxable)
+    loaded.check()
 
 
 def test_a_witness_of_fractions_survives(path):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +19,8 @@ __all__ = [
     "counts",
     "n_distinct",
     "named",
+    "radii",
+    "radius_sentence",
     "smallest_conflicts",
     "verdict_table",
 ]
@@ -64,6 +67,32 @@ def _cells(row: dict[str, Any]) -> list[Text]:
     styles = {"sets": "", "argmaxable": "green", "unargmaxable": "red", "undecided": "yellow"}
     numbers = [Text(f"{row[key]:,}", style) if row[key] else Text("·", "dim") for key, style in styles.items()]
     return [*numbers, Text(percent(row["argmaxable"], row["sets"]))]
+
+
+def radii(v: Verification) -> dict[str, Any]:
+    """Return the proven bounds of each radius, null where there is none."""
+
+    def numbers(values: npt.NDArray[np.float64]) -> list[float | None]:
+        return [None if np.isnan(value) else float(value) for value in values]
+
+    return {
+        "box": v.radii.box if v.radii is not None else None,
+        "eps": v.eps,
+        "eps_argmaxable": int(v.eps_argmaxable.sum()),
+        "radius": numbers(v.radius),
+        "radius_upper": numbers(v.radius_upper),
+    }
+
+
+def radius_sentence(v: Verification) -> str:
+    """Tell the radii in words: how many reach eps, and what is usual."""
+    known = v.radius[v.status == 1]
+    low, middle = np.quantile(known, [0.1, 0.5])
+    box = v.radii.box if v.radii is not None else float("nan")
+    return (
+        f"Radius within a box of ±{box:g}: median {middle:.3g}, a tenth below {low:.3g}, smallest {known.min():.3g}; "
+        f"{int(v.eps_argmaxable.sum()):,} of {len(known):,} argmaxable sets reach eps = {v.eps:g}."
+    )
 
 
 def smallest_conflicts(v: Verification, most: int = 3) -> list[int]:

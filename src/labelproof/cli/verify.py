@@ -40,6 +40,11 @@ def verify(
     rule: Rule = "sigmoid",
     ties: Ties = "open",
     domain: Domain = None,
+    radius: Annotated[
+        bool, typer.Option("--radius", help="Also measure the Chebyshev radius of each argmaxable set.")
+    ] = False,
+    box: Annotated[float, typer.Option(help="Bound on the features for the radius.")] = 1e4,
+    eps: Annotated[float, typer.Option(help="Count the sets with at least this radius.")] = 1e-8,
     label_names: LabelNames = None,
     time_limit: TimeLimit = None,
     jobs: Jobs = None,
@@ -68,6 +73,9 @@ def verify(
         rule=rule,  # type: ignore[arg-type] # verify says which rules there are
         ties=ties,  # type: ignore[arg-type]
         domain=files.parse_domain(domain),
+        radius=radius,
+        box=box,
+        eps=eps,
         n_jobs=jobs,
         time_limit=time_limit,
         progress=progress_wanted(),
@@ -126,6 +134,7 @@ def _report(v: "Verification", names: Sequence[str] | None) -> dict[str, Any]:
         "constant_labels": summary.named(summary.constant_labels(v), names),
         "smallest_conflicts": [{"set": i, **_conflict(v, i, names)} for i in summary.smallest_conflicts(v)],
         "status": v.status.tolist(),
+        **(summary.radii(v) if v.radii is not None else {}),
     }
 
 
@@ -161,6 +170,8 @@ def _print_verdicts(v: "Verification", names: Sequence[str] | None, seconds: flo
         out.print(f"{never} cannot be predicted, whatever the input{where}. Smallest conflicts:")
         out.print(summary.conflict_table(v, summary.smallest_conflicts(v), names))
         out.print()
+    if v.radii is not None and found["argmaxable"]:
+        out.print(summary.radius_sentence(v))
     undecided = found["undecided"]
     proven = f"all but {undecided:,} with a proof" if undecided else "every verdict with a proof"
     out.print(f"Verified in {seconds:.1f} s, {proven}.")

@@ -26,11 +26,14 @@ from labelproof.verification.labels import LabelSets
 from labelproof.verification.regions import OutputLayer, exact_offset, exact_row, integers
 
 __all__ = [
+    "UNIT",
     "FloatRows",
     "Witness",
+    "bounded_logits",
     "conflict_faults",
     "exact_multipliers",
     "float_rows",
+    "scaled_point",
     "times_power_of_two",
     "witness_faults",
 ]
@@ -92,11 +95,11 @@ def witness_faults(
     sound = [i for i, fault in enumerate(faults) if fault is None]
     if not sound:
         return faults
-    points = [_scaled_point(layer, witnesses[i]) for i in sound]
+    points = [scaled_point(layer, witnesses[i]) for i in sound]
     logits = np.array([point.v for point in points]) @ floats.rows.T  # (n_sets, n_labels)
     check = {"sigmoid": _sigmoid_fault, "topk": _topk_fault, "sparsemax": _sparsemax_fault}[layer.rule]
     for i, point, z in zip(sound, points, logits, strict=True):
-        faults[i] = check(layer, sets[i], witnesses[i], _bounded(floats, point, z))
+        faults[i] = check(layer, sets[i], witnesses[i], bounded_logits(floats, point, z))
     return faults
 
 
@@ -117,7 +120,7 @@ def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class Point:
     """The vector v = (x, 1, 1), or x without an offset, times 2**-exponent, each entry within a unit."""
 
     v: Floats
@@ -125,7 +128,8 @@ class _Point:
     within_a_unit: bool
 
 
-def _scaled_point(layer: OutputLayer, x: Witness) -> _Point:
+def scaled_point(layer: OutputLayer, x: Witness) -> Point:
+    """Scale a witness for `bounded_logits`."""
     largest = max((abs(c) for c in x), default=0) if isinstance(x, tuple) else float(np.abs(x).max())
     exponent = _binary_exponent(largest if layer.offset is None else max(largest, 1))
     if isinstance(x, tuple):
@@ -137,7 +141,7 @@ def _scaled_point(layer: OutputLayer, x: Witness) -> _Point:
     if layer.offset is not None:
         v = np.append(v, [np.ldexp(1.0, -exponent)] * 2)
         within_a_unit = within_a_unit and exponent < 1000
-    return _Point(v, exponent, within_a_unit)
+    return Point(v, exponent, within_a_unit)
 
 
 def _binary_exponent(number: Fraction | float) -> int:
@@ -147,7 +151,7 @@ def _binary_exponent(number: Fraction | float) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Logits:
+class Logits:
     """The logits times 2**-exponent (sigmoid: times a power of two for each label), each off by at most its slack."""
 
     z: Floats
@@ -155,17 +159,18 @@ class _Logits:
     exponent: int
 
 
-def _bounded(floats: FloatRows, point: _Point, z: Floats) -> _Logits:
+def bounded_logits(floats: FloatRows, point: Point, z: Floats) -> Logits:
+    """Attach to the product z of the rows with a point a bound on its error."""
     width = len(point.v)
     relative = 1.01 * (width + 8) * UNIT * float(np.linalg.norm(point.v))
     slack = relative * floats.norms + width * TINY
     if not point.within_a_unit:
         slack[:] = np.inf
     slack[floats.inexact] = np.inf
-    return _Logits(z, slack, point.exponent + floats.exponent)
+    return Logits(z, slack, point.exponent + floats.exponent)
 
 
-def _sigmoid_fault(layer: OutputLayer, active: Indices, x: Witness, logits: _Logits) -> str | None:
+def _sigmoid_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:
     margins = -logits.z
     margins[active] *= -1
     open_rows = np.flatnonzero(~(margins > logits.slack))
@@ -178,7 +183,7 @@ def _sigmoid_fault(layer: OutputLayer, active: Indices, x: Witness, logits: _Log
     return None
 
 
-def _topk_fault(layer: OutputLayer, active: Indices, x: Witness, logits: _Logits) -> str | None:
+def _topk_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:
     inactive = np.setdiff1d(np.arange(layer.n_labels), active, assume_unique=True)
     if not len(active) or not len(inactive):
         return None  # any τ below, or above, all logits will do
@@ -194,7 +199,7 @@ def _topk_fault(layer: OutputLayer, active: Indices, x: Witness, logits: _Logits
     return f"label {i}: expected a logit above label {j}'s {_show(high)}, got {_show(low)}"
 
 
-def _sparsemax_fault(layer: OutputLayer, active: Indices, x: Witness, logits: _Logits) -> str | None:
+def _sparsemax_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:
     if not len(active):
         return "expected a non-empty support, got the empty set"
     actives = _exact_logits(layer, active, x)

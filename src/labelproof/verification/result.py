@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.errors import CertificateError
+from labelproof.verification.brackets import Brackets
 from labelproof.verification.certificates import Argmaxable, Certificate, Unargmaxable, Undecided
 from labelproof.verification.engine import Evidence, in_threads
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.margins import UnitWeights, margin
 from labelproof.verification.progress import progress_bar
 from labelproof.verification.proofs import Witness, conflict_faults, float_rows, witness_faults
+from labelproof.verification.radius import Radii
 from labelproof.verification.regions import OutputLayer, require_subnormals
 
 __all__ = ["Verification", "pack"]
@@ -41,6 +43,10 @@ class Verification(Sequence[Certificate]):
         Set i has the conflict ``conflict_rows[conflict_ptr[i]:conflict_ptr[i + 1]]``, in the numbering of `regions`.
     fractions, reasons
         Witnesses that are no floats, and why sets are undecided, by set.
+    certified
+        Whether the evidence was kept.
+    radii, eps
+        Bounds of the Chebyshev radii, if asked for, and what `eps_argmaxable` compares them with.
     """
 
     layer: OutputLayer = field(repr=False)
@@ -53,6 +59,8 @@ class Verification(Sequence[Certificate]):
     fractions: dict[int, tuple[Fraction, ...]] = field(repr=False)
     reasons: dict[int, str] = field(repr=False)
     certified: bool = True
+    radii: Radii | None = field(default=None, repr=False)
+    eps: float = 1e-8
 
     def __len__(self) -> int:
         return len(self.status)
@@ -67,7 +75,8 @@ class Verification(Sequence[Certificate]):
         i = range(len(self))[i]
         self._require_evidence()
         if self.status[i] == 1:
-            return Argmaxable(self._witness(i), margin(self._unit_weights, self.label_sets[i], self._witness(i)))
+            inside = margin(self._unit_weights, self.label_sets[i], self._witness(i))
+            return Argmaxable(self._witness(i), inside, float(self.radius[i]))
         if self.status[i] == 0:
             rows = self._conflict(i)
             labels, extra = rows[rows < self.layer.n_labels], rows[rows >= self.layer.n_labels]
@@ -93,6 +102,27 @@ class Verification(Sequence[Certificate]):
         for i in np.flatnonzero(self.status == 1).tolist():
             margins[i] = margin(self._unit_weights, self.label_sets[i], self._witness(i))
         return margins
+
+    @cached_property
+    def radius(self) -> Floats:
+        """float64 (n_sets,): proven lower bound of the Chebyshev radius; NaN where not asked for or not argmaxable."""
+        return self._spread(None if self.radii is None else self.radii.lower)
+
+    @cached_property
+    def radius_upper(self) -> Floats:
+        """float64 (n_sets,): proven upper bound of the same, nearly always within 1e-6 of it."""
+        return self._spread(None if self.radii is None else self.radii.upper)
+
+    @property
+    def eps_argmaxable(self) -> npt.NDArray[np.bool_]:
+        """Bool (n_sets,): whether some input keeps its label set under every change of norm up to eps."""
+        return self.radius >= self.eps
+
+    def _spread(self, values: Floats | None) -> Floats:
+        spread = np.full(len(self), np.nan)
+        if self.radii is not None and values is not None:
+            spread[self.radii.sets] = values
+        return spread
 
     @cached_property
     def _unit_weights(self) -> UnitWeights:
@@ -133,6 +163,17 @@ class Verification(Sequence[Certificate]):
                     i, fault = min(wrong)
                     raise CertificateError(f"label set {i} is not proven: {fault}")
                 advance(min(64, len(self) - start))
+        if self.radii is not None:
+            self._check_radii(self.radii, Brackets(self.layer, floats, self.radii.box), n_jobs)
+
+    def _check_radii(self, radii: Radii, brackets: Brackets, n_jobs: int | None) -> None:
+        def fault(i: int) -> str | None:
+            return radii.fault(brackets, self.label_sets[int(radii.sets[i])], i)
+
+        places = range(len(radii.sets))
+        for i, wrong in zip(places, in_threads(fault, places, n_jobs), strict=True):
+            if wrong is not None:
+                raise CertificateError(f"the radius of label set {radii.sets[i]} is not proven: {wrong}")
 
     def _frame_fault(self) -> str | None:
         """Return what is wrong with the arrays that hold the evidence, or None."""
@@ -158,7 +199,11 @@ class Verification(Sequence[Certificate]):
         for i, x in self.fractions.items():
             if not isinstance(x, tuple) or not all(isinstance(c, (Fraction, int)) for c in x):
                 return f"label set {i} is not proven: expected a witness of fractions, got others"
-        return None
+        if self.radii is None:
+            return None
+        if not np.array_equal(self.radii.sets, np.flatnonzero(self.status == 1)):
+            return "expected a radius for each argmaxable label set, got others"
+        return self.radii.frame_fault(self.layer.n_labels, self.layer.d)
 
     def save(self, path: str | PathLike[str], *, label_names: Sequence[str] | None = None) -> None:
         """Write everything but the weights to one file, by custom ``*.npz``; `load_verification` reads it."""

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
 from labelproof.verification.labels import LabelSets
+from labelproof.verification.radius import Radii
 from labelproof.verification.regions import OutputLayer, make_layer
 from labelproof.verification.result import Verification
 
@@ -66,6 +67,8 @@ def save_verification(
         "ties": layer.ties,
         "temperature": layer.temperature,
         "certified": verification.certified,
+        "eps": verification.eps,
+        "box": None if verification.radii is None else verification.radii.box,
         "fractions": {i: [_ratio(c) for c in x] for i, x in verification.fractions.items()},
         "reasons": verification.reasons,
         "label_names": None if label_names is None else list(label_names),
@@ -79,6 +82,7 @@ def save_verification(
         "point_of": verification.point_of,
         "conflict_ptr": verification.conflict_ptr,
         "conflict_rows": verification.conflict_rows,
+        **{f"radius_{name}": getattr(verification.radii, name) for name in _RADII_ARRAYS if verification.radii},
         **{name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None},
     }
     with _replacing(Path(path)) as stream:
@@ -192,12 +196,16 @@ class _Header:
     ties: str
     temperature: float
     certified: bool
+    eps: float
+    box: float | None
     fractions: dict[int, tuple[Fraction, ...]]
     reasons: dict[int, str]
     label_names: list[str] | None
 
 
 _LAYER_ARRAYS = ("offset", "offset_error", "theta", "low", "high")
+_RADII_ARRAYS = {"sets": np.int64, "lower": np.float64, "upper": np.float64, "centers": np.float64}
+_RADII_ARRAYS |= {"ptr": np.int64, "rows": np.int64, "multipliers": np.float64}
 _RESULT_ARRAYS = {  # dtype and number of dimensions
     "indptr": (np.int64, 1),
     "indices": (np.int64, 1),
@@ -229,6 +237,8 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
         _require(raw["ties"] in ("open", "inactive"), "ties", "a known treatment of ties")
         _require(0 < raw["temperature"] < math.inf, "temperature", "a positive number")
         _require(isinstance(raw["certified"], bool), "certified", "true or false")
+        _require(isinstance(raw["eps"], float) and raw["eps"] >= 0, "eps", "a number ≥ 0")
+        _require(raw["box"] is None or isinstance(raw["box"], float), "box", "a number")
         known = {field: raw[field] for field in _Header.__dataclass_fields__}
         return _Header(**{**known, "fractions": fractions, "reasons": reasons})
 
@@ -326,7 +336,20 @@ def _verification(header: _Header, arrays: dict[str, Array], layer: OutputLayer)
         header.fractions,
         header.reasons,
         header.certified,
+        None if header.box is None else _radii(header.box, arrays, layer),
+        header.eps,
     )
+
+
+def _radii(box: float, arrays: dict[str, Array], layer: OutputLayer) -> Radii:
+    stored = {name: arrays.get(f"radius_{name}") for name in _RADII_ARRAYS}
+    for name, dtype in _RADII_ARRAYS.items():
+        array = stored[name]
+        _require(array is not None and array.dtype == dtype, f"radius_{name}", f"an array of {np.dtype(dtype)}")
+    radii = Radii(box, **stored)  # type: ignore[arg-type] # each was checked
+    fault = radii.frame_fault(layer.n_labels, layer.d)
+    _require(fault is None, "radii", str(fault))
+    return radii
 
 
 def _label_sets(indptr: Indices, indices: Indices, n_labels: int) -> LabelSets:

@@ -1,11 +1,13 @@
 """The front door of the verifier: check the arguments, decide, pack the evidence."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
 from labelproof.verification.engine import decide
 from labelproof.verification.labels import read_label_sets
 from labelproof.verification.progress import progress_bar
+from labelproof.verification.radius import as_floats, measure_radii
 from labelproof.verification.regions import Domain, Rule, Ties, make_layer
 from labelproof.verification.result import Verification, pack
 
@@ -21,6 +23,9 @@ def verify(
     rule: Rule = "sigmoid",
     ties: Ties = "open",
     domain: Domain = None,
+    radius: bool = False,
+    box: float = 1e4,
+    eps: float = 1e-8,
     certify: bool = True,
     n_jobs: int | None = None,
     engine: Literal["local"] = "local",
@@ -50,6 +55,14 @@ def verify(
     domain
         Which features the layer can get: None (all), "nonnegative" (after a ReLU), or (low, high), each a number or
         of shape (d,), ±inf allowed.
+    radius
+        Also measure the Chebyshev radius of each argmaxable set's region, as in the paper's linear programme: the
+        largest ε such that some x has every label at a distance ≥ ε from its boundary, |x_j| ≤ ``box``, within the
+        domain. For rule="sigmoid" only. ``v.radius`` and ``v.radius_upper`` are proven bounds.
+    box
+        Bound on the features for the radius; without a bias the radius is proportional to it.
+    eps
+        What ``v.eps_argmaxable`` compares the radius with. No verdict depends on box or eps.
     certify
         Keep the evidence. With False every verdict is still proven when it is found, but only the status is kept.
     n_jobs
@@ -85,8 +98,21 @@ def verify(
         raise ValueError(f"n_jobs must be a positive number of threads, got {n_jobs}")
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
         raise ValueError(f"time_limit must be a number of seconds, got {time_limit}")
+    if radius and rule != "sigmoid":
+        raise ValueError(f"radius goes with rule='sigmoid' only, got rule={rule!r}")
+    if radius and not certify:
+        raise ValueError("radius must come with certify=True, since the bounds are part of the evidence")
+    if not (isinstance(box, Real) and 0 < box < float("inf")):
+        raise ValueError(f"box must be a positive number, got {box}")
+    if not (isinstance(eps, Real) and 0 <= eps < float("inf")):
+        raise ValueError(f"eps must be a number ≥ 0, got {eps}")
     layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties, domain=domain)
     sets = read_label_sets(labels, layer.n_labels)
     with progress_bar("verifying", len(sets), show=progress) as advance:
         evidence = decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
-    return pack(layer, sets, evidence, keep=certify)
+    v = replace(pack(layer, sets, evidence, keep=certify), eps=float(eps))
+    if not radius:
+        return v
+    points = {i: as_floats(e.witness) for i, e in enumerate(evidence) if e.witness is not None}
+    with progress_bar("measuring radii", len(points), show=progress) as advance:
+        return replace(v, radii=measure_radii(layer, sets, points, float(box), n_jobs, advance))

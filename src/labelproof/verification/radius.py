@@ -1,0 +1,193 @@
+"""The Chebyshev radius of each argmaxable label set's region within a box, between proven bounds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.verification.brackets import Brackets
+from labelproof.verification.engine import in_threads
+from labelproof.verification.labels import LabelSets
+from labelproof.verification.proofs import Witness, float_rows
+from labelproof.verification.regions import OutputLayer
+
+__all__ = ["Radii", "as_floats", "measure_radii"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
+MOST = Fraction(10) ** 300
+LOOSE = 1e-12  # bounds are kept looser by this share, so that they hold again in another order of summation
+
+
+@dataclass(frozen=True, eq=False)
+class Radii:
+    """Bounds of the radius of some label sets, with their evidence.
+
+    Attributes
+    ----------
+    box
+        The features are within ±box.
+    sets
+        Which label sets: those that are argmaxable.
+    lower, upper
+        float64 (n,): the radius lies between them. Both are 0 where no ball fits into the box.
+    centers
+        float64 (n, d): the centre that proves the lower bound.
+    ptr, rows, multipliers
+        Labels and multipliers that prove the upper bound, ``rows[ptr[i]:ptr[i + 1]]`` for the i-th of ``sets``.
+    """
+
+    box: float
+    sets: Indices
+    lower: Floats
+    upper: Floats
+    centers: Floats
+    ptr: Indices
+    rows: Indices
+    multipliers: Floats
+
+    def frame_fault(self, n_labels: int, d: int) -> str | None:
+        """Return what is wrong with the arrays that hold the evidence, or None."""
+        n = len(self.sets)
+        if not (np.isfinite(self.box) and self.box > 0):
+            return f"expected a positive box, got {self.box}"
+        if self.lower.shape != (n,) or self.upper.shape != (n,) or self.centers.shape != (n, d):
+            return f"expected bounds and centres of {n} radii, got {self.lower.shape} and {self.centers.shape}"
+        ends, rows = self.ptr, self.rows
+        if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(rows) or (np.diff(ends) < 0).any():
+            return f"expected ends of multipliers that ascend from 0 to {len(rows)}, got others"
+        if self.multipliers.shape != rows.shape or not ((rows >= 0) & (rows < n_labels)).all():
+            return f"expected a multiplier for each of some labels below {n_labels}, got others"
+        return None
+
+    def fault(self, brackets: Brackets, active: Indices, i: int) -> str | None:
+        """Return what is wrong with the bounds of the i-th set, or None if they are proven."""
+        part = slice(self.ptr[i], self.ptr[i + 1])
+        least = max(brackets.lower(active, self.centers[i]), 0.0)
+        if not self.lower[i] <= least:
+            return f"expected a radius of at most {least} from its centre, got {self.lower[i]}"
+        most = max(brackets.upper(active, self.rows[part], self.multipliers[part]), 0.0)
+        if not self.upper[i] >= most:
+            return f"expected an upper bound of at least {most} from its multipliers, got {self.upper[i]}"
+        return None
+
+
+def as_floats(witness: Witness) -> Floats:
+    """Return a point near the witness; one beyond the floats is cut off."""
+    return np.array([float(min(max(c, -MOST), MOST)) for c in witness]) if isinstance(witness, tuple) else witness
+
+
+def measure_radii(
+    layer: OutputLayer,
+    label_sets: LabelSets,
+    witnesses: dict[int, Floats],
+    box: float,
+    n_jobs: int | None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Radii:
+    """Measure the radius of the given label sets, each from a point of its region or near it."""
+    brackets = Brackets(layer, float_rows(layer), box)
+    problem = _Problem(brackets)
+
+    def work(i: int) -> tuple[float, float, Floats, Indices, Floats]:
+        return _measure(problem, label_sets[i], witnesses[i])
+
+    found = []
+    for one in in_threads(work, witnesses, n_jobs):
+        found.append(one)
+        advance(1)
+    return Radii(
+        box,
+        np.array(list(witnesses), np.int64),
+        np.array([lower for lower, *_ in found], np.float64),
+        np.array([upper for _, upper, *_ in found], np.float64),
+        np.array([center for _, _, center, *_ in found], np.float64).reshape(-1, layer.d),
+        np.concatenate([[0], np.cumsum([len(rows) for *_, rows, _ in found])]).astype(np.int64),
+        np.concatenate([np.empty(0, np.int64), *(rows for *_, rows, _ in found)]),
+        np.concatenate([np.empty(0), *(multipliers for *_, multipliers in found)]),
+    )
+
+
+class _Problem:
+    """The linear programme in units of the box, over unit rows; labels without weights are left out."""
+
+    def __init__(self, brackets: Brackets) -> None:
+        layer, box = brackets.layer, brackets.box
+        self.layer, self.brackets = layer, brackets
+        largest = np.frexp(np.abs(layer.weight).max(axis=1))[1]
+        scaled = np.ldexp(layer.weight, -largest[:, None])
+        norms = np.linalg.norm(scaled, axis=1)
+        self.labels = np.flatnonzero(norms)
+        self.rows = np.ascontiguousarray(scaled[self.labels] / norms[self.labels, None])
+        offset = np.zeros(layer.n_labels) if layer.offset is None else layer.offset
+        with np.errstate(over="ignore"):
+            shifted = np.ldexp(offset, -largest)[self.labels] / norms[self.labels] / box
+        self.offset = np.clip(shifted, -1e30, 1e30)
+        self.rows32 = self.rows.astype(np.float32)
+        self.low, self.high = brackets.low / box, brackets.high / box
+
+    def scores(self, x: Floats, signs: Scores, constant: Scores) -> Scores:
+        """Return each row's distance from its boundary at x, in float32: it picks rows and proves nothing."""
+        return (self.rows32 @ x.astype(np.float32)) * signs + constant
+
+
+def _lowest(scores: Scores, most: int) -> Indices:
+    """Return the places of the lowest scores, at most so many."""
+    return np.arange(len(scores)) if len(scores) <= most else np.argpartition(scores, most)[:most]
+
+
+def _measure(problem: _Problem, active: Indices, witness: Floats) -> tuple[float, float, Floats, Indices, Floats]:
+    layer, brackets = problem.layer, problem.brackets
+    low, high, box = brackets.low, brackets.high, brackets.box
+    stretch = box / np.abs(witness).max() if layer.is_cone and witness.any() else 1.0
+    near = np.clip(witness * stretch, low, high)
+    if not len(problem.labels) or not (low <= high).all():
+        return 0.0, np.inf, near, np.empty(0, np.int64), np.empty(0)
+    v, rows, weights = _solve(problem, active, near / box)
+    multipliers = weights / np.linalg.norm(brackets.floats.rows[rows, : layer.d], axis=1)
+    center = np.clip(v[: layer.d] * box, low, high)
+    lower = brackets.lower(active, center)
+    if lower <= 0:  # the witness at least is inside
+        lower, center = brackets.lower(active, near), near
+    upper = brackets.upper(active, rows, multipliers)
+    return max(lower, 0.0) * (1 - LOOSE), max(upper, 0.0) * (1 + LOOSE), center, rows, multipliers
+
+
+def _solve(problem: _Problem, active: Indices, near: Floats) -> tuple[Floats, Indices, Floats]:
+    """Solve the programme on a growing set of rows; return (x, ε), and labels with their multipliers."""
+    from labelproof.verification.radius_kernels import OPTIMAL, solve_working_set
+
+    d = problem.layer.d
+    signs = np.full(problem.layer.n_labels, -1.0)
+    signs[active] = 1.0
+    signs = signs[problem.labels]
+    constant = signs * problem.offset
+    signs32, constant32 = signs.astype(np.float32), constant.astype(np.float32)
+    inside = signs > 0
+    inside[_lowest(problem.scores(near, signs32, constant32), 2 * d)] = True
+    places = np.flatnonzero(inside)
+    basis, C = np.zeros(d + 1, np.int64), np.zeros((d + 1, d + 1))
+    v, lam = np.zeros(d + 1), np.zeros(d + 1)
+    start = True
+    while True:
+        G = signs[places, None] * problem.rows[places]
+        outcome, _ = solve_working_set(
+            G, -constant[places], problem.low, problem.high, basis, C, v, lam, start, 1e-10, 50 * d + 2000
+        )
+        start = False
+        scores = problem.scores(v[:d], signs32, constant32)
+        scores[inside] = np.inf
+        gap = v[d] - scores.min()
+        if outcome != OPTIMAL or gap <= 3e-7 * abs(v[d]) + 1e-12:  # float32 sees no more; the bounds tell the truth
+            break
+        new = np.flatnonzero(scores < v[d] - 0.3 * gap)
+        if len(new) > max(30, d // 2):
+            new = new[_lowest(scores[new], max(30, d // 2))]
+        inside[new] = True
+        basis[basis >= len(places)] += len(new)
+        places = np.concatenate([places, new])
+    chosen = (basis < len(places)) & (lam > 0)
+    return v, problem.labels[places[basis[chosen]]], lam[chosen]
