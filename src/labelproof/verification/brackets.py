@@ -10,10 +10,12 @@ Trusted code, like `proofs`: all sums carry a bound on their rounding error, rou
 `proofs.float_rows`, each over a power of two, to which ν refers.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.proofs import UNIT, FloatRows, bounded_logits, scaled_point
+from labelproof.verification.proofs import UNIT, FloatRows, Point, bounded_logits, scaled_point
 from labelproof.verification.regions import OutputLayer
 
 __all__ = ["Brackets", "bounds_of_box"]
@@ -41,21 +43,33 @@ class Brackets:
         norms = np.linalg.norm(floats.rows[:, : layer.d], axis=1)
         spread = 1.01 * (layer.d + 4) * UNIT
         usable = norms > 2.0**-400  # below, squares may have underflowed: bounds that say nothing
+        self.is_inexact = np.zeros(layer.n_labels, dtype=np.bool_)
+        self.is_inexact[floats.inexact] = True
         self.without_weights = ~floats.rows[:, : layer.d].any(axis=1)
         self.least_norms = np.where(usable, norms * (1 - spread), 0.0)
         self.most_norms = np.where(usable, norms * (1 + spread), 1.0)
+        with np.errstate(divide="ignore"):
+            self.least_inverse, self.most_inverse = 1 / self.most_norms, 1 / self.least_norms
 
     def lower(self, active: Indices, x: Floats) -> float:
         """Return a lower bound of the radius, from the centre x; -inf if x proves none."""
-        if x.shape != (self.layer.d,) or not ((x >= self.low) & (x <= self.high)).all():
-            return -np.inf
-        point = scaled_point(self.layer, x)
-        logits = bounded_logits(self.floats, point, self.floats.rows @ point.v)
+        return self.lower_of_many([active], x[None])[0]
+
+    def lower_of_many(self, sets: Sequence[Indices], centers: Floats) -> list[float]:
+        """Return a lower bound for each label set, from its centre, by one product for all."""
+        inside = np.all((centers >= self.low) & (centers <= self.high), axis=1)
+        points = [scaled_point(self.layer, x if ok else self.low * 0) for x, ok in zip(centers, inside, strict=True)]
+        products = np.array([point.v for point in points]) @ self.floats.rows.T
+        found = zip(sets, points, products, inside.tolist(), strict=True)
+        return [self._lower(active, point, z) if ok else -np.inf for active, point, z, ok in found]
+
+    def _lower(self, active: Indices, point: Point, z: Floats) -> float:
+        logits = bounded_logits(self.floats, point, z)
         certain = -logits.z
         certain[active] *= -1
         certain -= logits.slack
         with np.errstate(all="ignore"):
-            each = certain / np.where(certain >= 0, self.most_norms, self.least_norms)
+            each = certain * np.where(certain >= 0, self.least_inverse, self.most_inverse)
         each[self.without_weights] = np.inf  # such a label says nothing of x
         value = float(each.min())
         return float(np.ldexp(value * (1 - 8 * UNIT * np.sign(value)), point.exponent))
@@ -63,9 +77,10 @@ class Brackets:
     def upper(self, active: Indices, rows: Indices, nu: Floats) -> float:
         """Return an upper bound of the radius, from multipliers of some labels; inf if they prove none."""
         d, floats = self.layer.d, self.floats
-        if not len(rows) or not (np.isfinite(nu) & (nu >= 0)).all() or np.isin(rows, floats.inexact).any():
+        if not len(rows) or not (np.isfinite(nu) & (nu >= 0)).all() or self.is_inexact[rows].any():
             return np.inf
-        signs = np.where(np.isin(rows, active), 1.0, -1.0)
+        wanted = set(active.tolist())
+        signs = np.array([1.0 if row in wanted else -1.0 for row in rows.tolist()])
         system = signs[:, None] * floats.rows[rows]
         sums = nu @ system  # the d features' c, then the parts of the offset
         slack = 1.01 * (len(rows) + 8) * UNIT * (nu @ np.abs(system)) + len(rows) * 2.0**-1000

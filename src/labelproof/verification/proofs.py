@@ -28,6 +28,7 @@ from labelproof.verification.regions import OutputLayer, exact_offset, exact_row
 __all__ = [
     "UNIT",
     "FloatRows",
+    "Point",
     "Witness",
     "bounded_logits",
     "conflict_faults",

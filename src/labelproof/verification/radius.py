@@ -92,16 +92,16 @@ def measure_radii(
     brackets = Brackets(layer, float_rows(layer), box)
     problem = _Problem(brackets)
 
-    def work(i: int) -> tuple[float, float, Floats, Indices, Floats]:
-        return _measure(problem, label_sets[i], witnesses[i])
+    def work(some: list[int]) -> list[tuple[float, float, Floats, Indices, Floats]]:
+        return _measure(problem, [label_sets[i] for i in some], [witnesses[i] for i in some])
 
-    found = []
-    for one in in_threads(work, witnesses, n_jobs):
-        found.append(one)
-        advance(1)
+    which, found = list(witnesses), []
+    for some in in_threads(work, [which[start : start + 16] for start in range(0, len(which), 16)], n_jobs):
+        found += some
+        advance(len(some))
     return Radii(
         box,
-        np.array(list(witnesses), np.int64),
+        np.array(which, np.int64),
         np.array([lower for lower, *_ in found], np.float64),
         np.array([upper for _, upper, *_ in found], np.float64),
         np.array([center for _, _, center, *_ in found], np.float64).reshape(-1, layer.d),
@@ -126,12 +126,22 @@ class _Problem:
         with np.errstate(over="ignore"):
             shifted = np.ldexp(offset, -largest)[self.labels] / norms[self.labels] / box
         self.offset = np.clip(shifted, -1e30, 1e30)
-        self.rows32 = self.rows.astype(np.float32)
+        self.rows32, self.offset32 = self.rows.astype(np.float32), self.offset.astype(np.float32)
         self.low, self.high = brackets.low / box, brackets.high / box
 
-    def scores(self, x: Floats, signs: Scores, constant: Scores) -> Scores:
+    def signs(self, active: Indices) -> Scores:
+        """Return 1 for the rows of active labels, -1 for the others."""
+        signs = np.full(self.layer.n_labels, -1.0, np.float32)
+        signs[active] = 1.0
+        return signs[self.labels]
+
+    def scores(self, x: Floats, signs: Scores) -> Scores:
         """Return each row's distance from its boundary at x, in float32: it picks rows and proves nothing."""
-        return (self.rows32 @ x.astype(np.float32)) * signs + constant
+        scores: Scores = self.rows32 @ x.astype(np.float32)
+        if self.layer.offset is not None:
+            scores += self.offset32
+        scores *= signs
+        return scores
 
 
 def _lowest(scores: Scores, most: int) -> Indices:
@@ -139,21 +149,28 @@ def _lowest(scores: Scores, most: int) -> Indices:
     return np.arange(len(scores)) if len(scores) <= most else np.argpartition(scores, most)[:most]
 
 
-def _measure(problem: _Problem, active: Indices, witness: Floats) -> tuple[float, float, Floats, Indices, Floats]:
+def _measure(
+    problem: _Problem, sets: list[Indices], witnesses: list[Floats]
+) -> list[tuple[float, float, Floats, Indices, Floats]]:
+    """Return lower and upper bound, centre, labels and multipliers for each set."""
     layer, brackets = problem.layer, problem.brackets
     low, high, box = brackets.low, brackets.high, brackets.box
-    stretch = box / np.abs(witness).max() if layer.is_cone and witness.any() else 1.0
-    near = np.clip(witness * stretch, low, high)
+    stretch = [box / np.abs(x).max() if layer.is_cone and x.any() else 1.0 for x in witnesses]
+    near = [np.clip(x * factor, low, high) for x, factor in zip(witnesses, stretch, strict=True)]
     if not len(problem.labels) or not (low <= high).all():
-        return 0.0, np.inf, near, np.empty(0, np.int64), np.empty(0)
-    v, rows, weights = _solve(problem, active, near / box)
-    multipliers = weights / np.linalg.norm(brackets.floats.rows[rows, : layer.d], axis=1)
-    center = np.clip(v[: layer.d] * box, low, high)
-    lower = brackets.lower(active, center)
-    if lower <= 0:  # the witness at least is inside
-        lower, center = brackets.lower(active, near), near
-    upper = brackets.upper(active, rows, multipliers)
-    return max(lower, 0.0) * (1 - LOOSE), max(upper, 0.0) * (1 + LOOSE), center, rows, multipliers
+        return [(0.0, np.inf, x, np.empty(0, np.int64), np.empty(0)) for x in near]
+    solved = [_solve(problem, active, x / box) for active, x in zip(sets, near, strict=True)]
+    centers = np.clip(np.array([v[: layer.d] for v, _, _ in solved]) * box, low, high)
+    lowest = brackets.lower_of_many(sets, centers)
+    found = []
+    for i, (active, (_, rows, weights)) in enumerate(zip(sets, solved, strict=True)):
+        if lowest[i] <= 0:  # the witness at least is inside
+            lowest[i], centers[i] = brackets.lower(active, near[i]), near[i]
+        multipliers = weights / np.linalg.norm(brackets.floats.rows[rows, : layer.d], axis=1)
+        upper = brackets.upper(active, rows, multipliers)
+        lower, upper = max(lowest[i], 0.0) * (1 - LOOSE), max(upper, 0.0) * (1 + LOOSE)
+        found.append((lower, upper, centers[i], rows, multipliers))
+    return found
 
 
 def _solve(problem: _Problem, active: Indices, near: Floats) -> tuple[Floats, Indices, Floats]:
@@ -161,24 +178,21 @@ def _solve(problem: _Problem, active: Indices, near: Floats) -> tuple[Floats, In
     from labelproof.verification.radius_kernels import OPTIMAL, solve_working_set
 
     d = problem.layer.d
-    signs = np.full(problem.layer.n_labels, -1.0)
-    signs[active] = 1.0
-    signs = signs[problem.labels]
-    constant = signs * problem.offset
-    signs32, constant32 = signs.astype(np.float32), constant.astype(np.float32)
+    signs = problem.signs(active)
+    scores = problem.scores(near, signs)
     inside = signs > 0
-    inside[_lowest(problem.scores(near, signs32, constant32), 2 * d)] = True
+    inside[_lowest(scores, 3 * d)] = True
     places = np.flatnonzero(inside)
+    places = places[np.argsort(scores[places])]  # the method starts from the first
     basis, C = np.zeros(d + 1, np.int64), np.zeros((d + 1, d + 1))
     v, lam = np.zeros(d + 1), np.zeros(d + 1)
     start = True
     while True:
         G = signs[places, None] * problem.rows[places]
-        outcome, _ = solve_working_set(
-            G, -constant[places], problem.low, problem.high, basis, C, v, lam, start, 1e-10, 50 * d + 2000
-        )
+        h = -signs[places] * problem.offset[places]
+        outcome, _ = solve_working_set(G, h, problem.low, problem.high, basis, C, v, lam, start, 1e-10, 50 * d + 2000)
         start = False
-        scores = problem.scores(v[:d], signs32, constant32)
+        scores = problem.scores(v[:d], signs)
         scores[inside] = np.inf
         gap = v[d] - scores.min()
         if outcome != OPTIMAL or gap <= 3e-7 * abs(v[d]) + 1e-12:  # float32 sees no more; the bounds tell the truth
