@@ -17,10 +17,18 @@ from threadpoolctl import ThreadpoolController
 
 from labelproof.verification.compilation import announcing_compilation
 from labelproof.verification.exact import float_witness, point_witness, settle
-from labelproof.verification.extended import ExtendedRows, OutOfTimeError, search_extended
+from labelproof.verification.extended import ExtendedRows, search_extended
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.proofs import FloatRows, Witness, conflict_faults, float_rows, witness_faults
-from labelproof.verification.propose import Guesses, SearchSystem, hot_rows, search, search_one, search_system
+from labelproof.verification.propose import (
+    Guesses,
+    OutOfTimeError,
+    SearchSystem,
+    hot_rows,
+    search,
+    search_one,
+    search_system,
+)
 from labelproof.verification.regions import OutputLayer
 
 __all__ = ["Evidence", "Prepared", "blocks", "decide", "in_threads", "one_blas_thread", "prepare"]
@@ -170,7 +178,7 @@ def _finer_searches(
     """Yield what each finer search can prove, and the rows that it ended with."""
     if job.system.width <= SMALL:
         return
-    guesses = search_one(job.layer, job.system, one, start)
+    guesses = search_one(job.layer, job.system, one, start, deadline)
     yield _prove(job, one, guesses)[0], guesses.rows[0]
     if job.system.rows.size > MOST_EXTENDED or len(job.system.fixed):
         return

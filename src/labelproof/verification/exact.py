@@ -15,8 +15,7 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.extended import OutOfTimeError
-from labelproof.verification.propose import SearchSystem
+from labelproof.verification.propose import OutOfTimeError, SearchSystem
 from labelproof.verification.regions import OutputLayer, exact_row, integers
 
 __all__ = ["float_witness", "point_witness", "settle"]
@@ -105,7 +104,6 @@ class _State:
         self._signs = np.ones(len(self.system.rows))
         self._signs[: self.layer.n_labels] = -1.0
         self._signs[self.active] = 1.0
-        self._places = {int(number): place for place, number in enumerate(self.system.numbers)}
         self.equalities = self._equalities()
 
     def _equalities(self) -> list[int]:

@@ -13,17 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.verification.precision import working_bits
-from labelproof.verification.propose import SearchSystem
+from labelproof.verification.propose import OutOfTimeError, SearchSystem
 from labelproof.verification.regions import OutputLayer, exact_row
 
-__all__ = ["ExtendedRows", "OutOfTimeError", "search_extended"]
+__all__ = ["ExtendedRows", "search_extended"]
 
 Indices = npt.NDArray[np.int64]
 _CANDIDATES = 48
-
-
-class OutOfTimeError(Exception):
-    """The time limit of a label set has passed."""
 
 
 class ExtendedRows:

@@ -6,6 +6,7 @@ The search treats weak rows as strict ones, so that its witnesses keep clear of 
 coordinates: columns by powers of two, rows to unit norm. Neither changes which systems have a solution.
 """
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,14 @@ from labelproof.verification.labels import LabelSets
 from labelproof.verification.proofs import times_power_of_two
 from labelproof.verification.regions import OutputLayer
 
-__all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
+__all__ = ["Guesses", "OutOfTimeError", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+
+
+class OutOfTimeError(Exception):
+    """The time limit of a label set has passed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +211,7 @@ def search(
     return Guesses(outcome, points, rows, tight)
 
 
-def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start: Indices) -> Guesses:
+def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start: Indices, deadline: float) -> Guesses:
     """Search once more for one label set, to the largest margin and with all rows scored in float64.
 
     Parameters
@@ -215,8 +220,10 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
         The one label set.
     start
         Row numbers for the working set to begin with, besides the active labels.
+    deadline
+        Value of `time.perf_counter` after which to raise OutOfTimeError.
     """
-    from labelproof.verification.kernels import CONFLICT, SOLVED, STOPPED, dual_active_set
+    from labelproof.verification.kernels import CONFLICT, SOLVED, dual_active_set
 
     m, equalities = system.width, _equalities(layer, system, sets)[0]
     n_equal = len(equalities)
@@ -228,6 +235,8 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
     v, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     lam, active, multipliers, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
     while True:
+        if time.perf_counter() > deadline:
+            raise OutOfTimeError
         G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
         outcome, q, _, entering = dual_active_set(
             G, len(G), n_equal, v, QT, RT, lam, active, q, 1.0, 100 * m + 2000, multipliers
@@ -252,7 +261,7 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
     else:
         weights = lam[:q]
     numbers = _row_numbers(layer, system, tight, weights)
-    return Guesses(np.array([max(outcome, STOPPED)]), v[None], [numbers], np.empty(0, np.int64))
+    return Guesses(np.array([outcome]), v[None], [numbers], np.empty(0, np.int64))
 
 
 def _equalities(layer: OutputLayer, system: SearchSystem, sets: LabelSets) -> Floats:
