@@ -31,9 +31,10 @@ ROWS: dict[str, tuple[int, int, str, float]] = {
     "20000x50": (600, 4, "simplex", 800),
     "8921x100": (400, 4, "simplex", 500),
     "dft_slack": (128, 2, "simplex", 200),
-    "8921x768": (128, 1, "ipm", 1000),
-    "8921x2432": (32, 0, "ipm", 0),
-    "dft": (16, 1, "simplex", 50),
+    "8921x400": (128, 2, "simplex", 0),
+    "8921x768": (128, 2, "simplex", 1000),  # where simplex is faster than the interior point method
+    "8921x2432": (64, 1, "simplex", 0),
+    "dft": (32, 2, "ipm", 50),  # where it is the other way round
 }
 
 

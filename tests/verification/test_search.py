@@ -44,6 +44,16 @@ def test_dft_at_half_load_stays_argmaxable():
     v.check()
 
 
+@pytest.mark.parametrize("rule", ["sigmoid", "topk", "sparsemax"])
+@pytest.mark.parametrize("bias", [None, np.full(300, 0.001)])
+def test_a_smooth_layer_is_verified_under_every_rule(rule, bias):
+    sets = [[], [0], [7, 150], list(range(300)), list(range(0, 300, 2))]
+    v = lp.verify(dft_matrix(300, 5), sets, rule=rule, bias=bias)
+    assert v.status.tolist()[:4] == [0 if rule == "sparsemax" else 1, 1, 1, 1]
+    assert v.status[4] == 0
+    v.check()
+
+
 def test_a_closed_form_witness_of_size_1e6_is_judged_for_the_stored_numbers():
     """The ideal matrix allows the set; what the stored one allows is for the verifier to say, with proof."""
     cluster = [[0, 2, 4, 6, 8]]

@@ -44,6 +44,8 @@ class SearchSystem:
         v in the coordinates of `regions` is the search's v times 2**-column_exponents.
     fixed
         float64 (n_fixed, width): equalities of features whose bounds coincide; ``fixed_features`` names them.
+    is_smooth
+        Whether neighbouring labels have nearly parallel rows, as in a DFT layer.
     weak_zeros
         Labels that hold at every v when they are inactive: zero rows under ties="inactive".
     """
@@ -57,6 +59,7 @@ class SearchSystem:
     fixed: Floats
     fixed_features: Indices
     weak_zeros: Indices
+    is_smooth: bool
 
     @property
     def width(self) -> int:
@@ -104,6 +107,7 @@ def search_system(layer: OutputLayer) -> SearchSystem:
         _unit_rows(fixed)[0],
         fixed_features,
         np.flatnonzero(zeros) if weak else np.empty(0, np.int64),
+        n > 4 * rows.shape[1] and float(np.median((rows[: n - 1] * rows[1:n]).sum(axis=1))) > 0.99,
     )
 
 
@@ -178,12 +182,26 @@ def search(
     time_limit
         Seconds for one label set, kept roughly: by a count of steps.
     """
+    limit = np.inf if time_limit is None else time_limit
+    if system.is_smooth:
+        guesses = _search_each(layer, system, sets, limit)
+    else:
+        guesses = _search_block(layer, system, sets, hot, limit)
+    if layer.rule == "sparsemax" and layer.is_cone:  # the search leaves out the sum, which is what an empty set breaks
+        for i in np.flatnonzero(np.diff(sets.indptr) == 0).tolist():
+            guesses.outcome[i] = 0
+            guesses.rows[i] = np.array([layer.scale_row, layer.n_labels + 2])
+    return guesses
+
+
+def _search_block(
+    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float
+) -> Guesses:
+    """Search for all label sets of a block at a time, scoring all rows for a batch of points in float32."""
     from labelproof.verification.kernels import search_block
 
     m = system.width
-    max_steps = 50 * m + 2000
-    if time_limit is not None:
-        max_steps = int(min(max_steps, time_limit * 1e8 / m**2))
+    max_steps = int(min(50 * m + 2000, time_limit * 1e8 / m**2))
     equalities = _equalities(layer, system, sets)
     most_active = int(np.diff(sets.indptr).max(initial=0))
     outcome, points, places, counts, tight, multipliers = search_block(
@@ -204,11 +222,21 @@ def search(
         max_steps,
     )
     rows = [_row_numbers(layer, system, places[i, : counts[i]], multipliers[i, : counts[i]]) for i in range(len(sets))]
-    if layer.rule == "sparsemax" and layer.is_cone:  # the search leaves out the sum, which is what an empty set breaks
-        for i in np.flatnonzero(np.diff(sets.indptr) == 0).tolist():
-            outcome[i] = 0
-            rows[i] = np.array([layer.scale_row, layer.n_labels + 2])
     return Guesses(outcome, points, rows, tight)
+
+
+def _search_each(layer: OutputLayer, system: SearchSystem, sets: LabelSets, time_limit: float) -> Guesses:
+    """Search where float32 cannot tell neighbouring rows apart: one by one, from the neighbours of active labels."""
+    n = layer.n_labels
+    guesses = []
+    for i, active in enumerate(sets):
+        start = np.concatenate([active + 1, active - 1, np.arange(0, n, 16)]) % n
+        try:
+            guesses.append(search_one(layer, system, sets.slice(i, i + 1), start, time.perf_counter() + time_limit))
+        except OutOfTimeError:
+            guesses.append(Guesses(np.array([-1]), np.zeros((1, system.width)), [start[:0]], start[:0]))
+    outcome, points = (np.concatenate([getattr(g, name) for g in guesses]) for name in ("outcome", "points"))
+    return Guesses(outcome, points, [g.rows[0] for g in guesses], np.zeros(len(system.rows), np.int64))
 
 
 def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start: Indices, deadline: float) -> Guesses:
