@@ -14,6 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullFormatter
 
 import labelproof as lp
 from weights import load, load_many_sets
@@ -66,9 +67,13 @@ def picture(results: dict[str, dict[str, float]]) -> None:
         if key != "sets":
             guide = np.array(x) / x[0] * y[0]
             axis.plot(x, guide, ":", color="grey")
-            axis.annotate("proportional", (x[-1], guide[-1]), ha="right", va="bottom", color="grey", fontsize=8)
+            axis.plot([], [], ":", color="grey", label="proportional")
+            axis.legend(loc="upper left", frameon=False)
         else:
             axis.set_ylim(min(y) / 5, max(y) * 5)
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.margins(0.1, 0.15)
         axis.grid(alpha=0.3)
         for a, b in zip(x, y, strict=True):
             axis.annotate(f"{b:.2g}", (a, b), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8)
