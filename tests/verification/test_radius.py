@@ -101,6 +101,15 @@ def test_a_region_of_boundaries_alone_has_no_radius():
     zero.check()
 
 
+def test_a_box_without_inputs_and_labels_without_weights_are_told_apart():
+    apart = lp.verify(np.eye(1), [[0]], domain=(5.0, 9.0), radius=True, box=2.0)
+    assert (apart.status[0], apart.radius[0], apart.radius_upper[0]) == (1, 0.0, 0.0)
+    apart.check()
+    constant = lp.verify(np.zeros((2, 1)), [[0, 1]], bias=[1.0, 2.0], radius=True)
+    assert (constant.status[0], constant.radius[0], constant.radius_upper[0]) == (1, np.inf, np.inf)
+    constant.check()
+
+
 def test_without_radius_there_is_none():
     v = lp.verify(np.eye(2), [[0]])
     assert np.isnan(v.radius).all()
@@ -123,7 +132,9 @@ def forged(**changes):
     ("changes", "message"),
     [
         ({"lower": lambda a: a * 1.001}, "expected a radius of at most"),
+        ({"lower": lambda a: a * 0}, "expected a radius of at most"),
         ({"upper": lambda a: a * 0.999}, "expected an upper bound of at least"),
+        ({"upper": lambda a: a * 1.1}, "expected an upper bound of at least"),
         ({"centers": lambda a: a * 0.9}, "expected a radius of at most"),
         ({"centers": lambda a: a * 2}, "expected a radius of at most 0.0 from its centre"),
         ({"centers": lambda a: a * np.nan}, "expected a radius of at most"),

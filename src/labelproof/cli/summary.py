@@ -70,10 +70,10 @@ def _cells(row: dict[str, Any]) -> list[Text]:
 
 
 def radii(v: Verification) -> dict[str, Any]:
-    """Return the proven bounds of each radius, null where there is none."""
+    """Return the proven bounds of each radius, null where there is none or it is infinite."""
 
     def numbers(values: npt.NDArray[np.float64]) -> list[float | None]:
-        return [None if np.isnan(value) else float(value) for value in values]
+        return [float(value) if np.isfinite(value) else None for value in values]
 
     return {
         "box": v.radii.box if v.radii is not None else None,

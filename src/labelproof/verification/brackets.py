@@ -35,10 +35,13 @@ def bounds_of_box(layer: OutputLayer, box: float) -> tuple[Floats, Floats]:
 
 
 class Brackets:
-    """The bounds for one layer and box."""
+    """The bounds for one layer and box, kept wider by a number of times the possible rounding error.
 
-    def __init__(self, layer: OutputLayer, floats: FloatRows, box: float) -> None:
-        self.layer, self.floats, self.box = layer, floats, box
+    Bounds of several ``slacks`` hold again, with one, when another processor sums in another order.
+    """
+
+    def __init__(self, layer: OutputLayer, floats: FloatRows, box: float, *, slacks: float = 1.0) -> None:
+        self.layer, self.floats, self.box, self.slacks = layer, floats, box, slacks
         self.low, self.high = bounds_of_box(layer, box)
         norms = np.linalg.norm(floats.rows[:, : layer.d], axis=1)
         spread = 1.01 * (layer.d + 4) * UNIT
@@ -67,7 +70,7 @@ class Brackets:
         logits = bounded_logits(self.floats, point, z)
         certain = -logits.z
         certain[active] *= -1
-        certain -= logits.slack
+        certain -= self.slacks * logits.slack
         with np.errstate(all="ignore"):
             each = certain * np.where(certain >= 0, self.least_inverse, self.most_inverse)
         each[self.without_weights] = np.inf  # such a label says nothing of x
@@ -77,6 +80,8 @@ class Brackets:
     def upper(self, active: Indices, rows: Indices, nu: Floats) -> float:
         """Return an upper bound of the radius, from multipliers of some labels; inf if they prove none."""
         d, floats = self.layer.d, self.floats
+        if (self.low > self.high).any():
+            return 0.0  # no input is left
         if not len(rows) or not (np.isfinite(nu) & (nu >= 0)).all() or self.is_inexact[rows].any():
             return np.inf
         wanted = set(active.tolist())
@@ -86,7 +91,8 @@ class Brackets:
         slack = 1.01 * (len(rows) + 8) * UNIT * (nu @ np.abs(system)) + len(rows) * 2.0**-1000
         terms = np.append(np.maximum(sums[:d] * self.low, sums[:d] * self.high), sums[d:])
         reach = np.append(np.maximum(np.abs(self.low), np.abs(self.high)), np.ones(len(sums) - d))
-        total = terms.sum() + 1.01 * (slack * reach).sum() + 1.01 * (d + 8) * UNIT * np.abs(terms).sum()
+        errors = 1.01 * (slack * reach).sum() + 1.01 * (d + 8) * UNIT * np.abs(terms).sum()
+        total = terms.sum() + self.slacks * errors
         norms = self.least_norms if total >= 0 else self.most_norms
         weight = nu @ norms[rows] * (1 - 1.01 * (len(rows) + 4) * UNIT * np.sign(total))
         if not weight > 0 or not np.isfinite(total):

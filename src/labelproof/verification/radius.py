@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
 MOST = Fraction(10) ** 300
-LOOSE = 1e-12  # bounds are kept looser by this share, so that they hold again in another order of summation
+LOOSE = 1e-12  # bounds are kept looser by this share, and by some slack, so that they hold again elsewhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +63,18 @@ class Radii:
             return f"expected a multiplier for each of some labels below {n_labels}, got others"
         return None
 
-    def fault(self, brackets: Brackets, active: Indices, i: int) -> str | None:
-        """Return what is wrong with the bounds of the i-th set, or None if they are proven."""
+    def fault(self, brackets: Brackets, loose: Brackets, active: Indices, i: int) -> str | None:
+        """Return what is wrong with the bounds of the i-th set, or None if they are proven.
+
+        ``loose`` has more slacks than the bounds were made with: what lies beyond it does not come from the evidence.
+        """
         part = slice(self.ptr[i], self.ptr[i + 1])
-        least = max(brackets.lower(active, self.centers[i]), 0.0)
-        if not self.lower[i] <= least:
+        rows, multipliers, center = self.rows[part], self.multipliers[part], self.centers[i]
+        least, far = (max(b.lower(active, center), 0.0) for b in (brackets, loose))
+        if not far * (1 - 1e-9) <= self.lower[i] <= least:
             return f"expected a radius of at most {least} from its centre, got {self.lower[i]}"
-        most = max(brackets.upper(active, self.rows[part], self.multipliers[part]), 0.0)
-        if not self.upper[i] >= most:
+        most, far = (max(b.upper(active, rows, multipliers), 0.0) for b in (brackets, loose))
+        if not most <= self.upper[i] <= far * (1 + 1e-9):
             return f"expected an upper bound of at least {most} from its multipliers, got {self.upper[i]}"
         return None
 
@@ -89,7 +93,7 @@ def measure_radii(
     advance: Callable[[int], None] = lambda _: None,
 ) -> Radii:
     """Measure the radius of the given label sets, each from a point of its region or near it."""
-    brackets = Brackets(layer, float_rows(layer), box)
+    brackets = Brackets(layer, float_rows(layer), box, slacks=3.0)
     problem = _Problem(brackets)
 
     def work(some: list[int]) -> list[tuple[float, float, Floats, Indices, Floats]]:
@@ -158,7 +162,9 @@ def _measure(
     stretch = [box / np.abs(x).max() if layer.is_cone and x.any() else 1.0 for x in witnesses]
     near = [np.clip(x * factor, low, high) for x, factor in zip(witnesses, stretch, strict=True)]
     if not len(problem.labels) or not (low <= high).all():
-        return [(0.0, np.inf, x, np.empty(0, np.int64), np.empty(0)) for x in near]
+        nothing = np.empty(0, np.int64), np.empty(0)
+        bounds = [(brackets.lower(a, x), brackets.upper(a, *nothing)) for a, x in zip(sets, near, strict=True)]
+        return [(max(low, 0.0), high, x, *nothing) for (low, high), x in zip(bounds, near, strict=True)]
     solved = [_solve(problem, active, x / box) for active, x in zip(sets, near, strict=True)]
     centers = np.clip(np.array([v[: layer.d] for v, _, _ in solved]) * box, low, high)
     lowest = brackets.lower_of_many(sets, centers)

@@ -17,7 +17,7 @@ from labelproof.verification.engine import Evidence, in_threads
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.margins import UnitWeights, margin
 from labelproof.verification.progress import progress_bar
-from labelproof.verification.proofs import Witness, conflict_faults, float_rows, witness_faults
+from labelproof.verification.proofs import FloatRows, Witness, conflict_faults, float_rows, witness_faults
 from labelproof.verification.radius import Radii
 from labelproof.verification.regions import OutputLayer, require_subnormals
 
@@ -164,11 +164,13 @@ class Verification(Sequence[Certificate]):
                     raise CertificateError(f"label set {i} is not proven: {fault}")
                 advance(min(64, len(self) - start))
         if self.radii is not None:
-            self._check_radii(self.radii, Brackets(self.layer, floats, self.radii.box), n_jobs)
+            self._check_radii(self.radii, floats, n_jobs)
 
-    def _check_radii(self, radii: Radii, brackets: Brackets, n_jobs: int | None) -> None:
+    def _check_radii(self, radii: Radii, floats: FloatRows, n_jobs: int | None) -> None:
+        one, nine = (Brackets(self.layer, floats, radii.box, slacks=slacks) for slacks in (1.0, 9.0))
+
         def fault(i: int) -> str | None:
-            return radii.fault(brackets, self.label_sets[int(radii.sets[i])], i)
+            return radii.fault(one, nine, self.label_sets[int(radii.sets[i])], i)
 
         places = range(len(radii.sets))
         for i, wrong in zip(places, in_threads(fault, places, n_jobs), strict=True):
