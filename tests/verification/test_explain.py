@@ -332,7 +332,7 @@ def test_long_lists_are_cut_and_counted():
     text = str(lp.explain(gaussian(80, 20), range(40), n_nearest=0))
     assert "32 more}" in text
     assert "others" in text
-    assert "(15 more terms) = 0" in text
+    assert "(15 more) = 0" in text
 
 
 def test_the_dictionary_has_the_conflict_and_the_near_sets():

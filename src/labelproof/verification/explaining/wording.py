@@ -124,7 +124,7 @@ class Wording:
             number = str(m) if largest < 10_000 else f"{m / largest:.3g}"
             total += f" {'+' if label in self.label_set else '−'} {number}·{self._name(label)}"
         if len(order) > MOST_TERMS:
-            total += f" + … ({len(order) - MOST_TERMS} more terms)"
+            total += f" + … ({len(order) - MOST_TERMS} more)"
         total = total.removeprefix(" + ") if total.startswith(" +") else total.replace(" − ", "−", 1)
         scaled = "scale" in certificate.extra
         relation = "< 0" if scaled else "≤ 0" if certificate.extra else "= 0"
