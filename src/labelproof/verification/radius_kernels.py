@@ -48,6 +48,25 @@ def _refactor(G, h, low, high, basis, C, v, lam):  # pragma: no cover - compiled
         lam[r] = max(-C[r, m - 1], 0.0)
 
 
+@njit(cache=True, nogil=True)
+def _start(G, h, low, high, basis, C, v, lam):  # pragma: no cover - compiled
+    """Set up the basis of the first row and of the corner of the box that suits it best."""
+    count, d = G.shape
+    C[:] = 0.0
+    C[d, d] = -1.0
+    basis[d] = 0
+    lam[d] = 1.0
+    v[d] = -h[0]
+    for j in range(d):
+        at_top = G[0, j] > 0
+        basis[j] = count + j + (d if at_top else 0)
+        C[j, j] = -1.0 if at_top else 1.0
+        C[j, d] = C[j, j] * G[0, j]
+        lam[j] = abs(G[0, j])
+        v[j] = high[j] if at_top else low[j]
+        v[d] += G[0, j] * v[j]
+
+
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def solve_working_set(G, h, low, high, basis, C, v, lam, start, tolerance, max_steps):  # pragma: no cover - compiled
     """Solve for the given rows; ``start`` says whether basis, C, v and lam are to be set up first.
@@ -58,10 +77,7 @@ def solve_working_set(G, h, low, high, basis, C, v, lam, start, tolerance, max_s
     count, d = G.shape
     m = d + 1
     if start:
-        for j in range(d):  # the corner of the box that suits the first row best
-            basis[j] = count + j + (d if G[0, j] > 0 else 0)
-        basis[d] = 0
-        _refactor(G, h, low, high, basis, C, v, lam)
+        _start(G, h, low, high, basis, C, v, lam)
     in_basis = np.zeros(count + 2 * d, np.bool_)
     for r in range(m):
         in_basis[basis[r]] = True
@@ -101,11 +117,7 @@ def solve_working_set(G, h, low, high, basis, C, v, lam, start, tolerance, max_s
                 if shortfall[a] < shortfall[weakest] or weakest >= n_found:
                     weakest = a
         if n_found == 0:
-            if since == 0:
-                return OPTIMAL, steps
-            _refactor(G, h, low, high, basis, C, v, lam)
-            since = 0
-            continue
+            return OPTIMAL, steps
         for a in range(n_found):
             _constraint(G, h, low, high, tries[a], rows[a])
         np.dot(rows[:n_found], C.T, coordinates[:n_found])  # of the constraints in the basis
