@@ -199,7 +199,7 @@ def _solve(problem: _Problem, active: Indices, near: Floats) -> tuple[Floats, In
         outcome, _ = solve_working_set(G, h, problem.low, problem.high, basis, C, v, lam, start, 1e-10, 50 * d + 2000)
         start = False
         scores = problem.scores(v[:d], signs)
-        scores[inside] = np.inf
+        scores[places] = np.inf
         gap = v[d] - scores.min()
         if outcome != OPTIMAL or gap <= 3e-7 * abs(v[d]) + 1e-12:  # float32 sees no more; the bounds tell the truth
             break
