@@ -255,7 +255,7 @@ def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Ind
         at_once = 1 + 2_000_000 // size**2  # keeps the matrices of a stack to some 16 MB
         for start in range(0, len(which), at_once):
             some = which[start : start + at_once]
-            systems = [_float_system(layer, sets[i], conflicts[i]) for i in some]
+            systems = _float_systems(layer, sets.take(some), np.array([conflicts[i] for i in some]))
             fit = [(i, system) for i, system in zip(some, systems, strict=True) if system.shape[1] == size - 1]
             if fit:
                 certain = _positive_dependence(np.stack([system for _, system in fit]))
@@ -278,35 +278,46 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     return None
 
 
-def _float_system(layer: OutputLayer, active: Indices, rows: Indices) -> Floats:
-    """Return a conflict's rows, each times a power of two, as floats within a unit of the exact ones; NaN where not.
+def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> list[Floats]:
+    """Return the rows of conflicts of one size, each times a power of two, as floats within a unit of the exact ones.
 
-    Columns that are zero in all of them are left out, since they ask nothing of the multipliers.
+    They are NaN where that cannot be. Columns that are zero in all rows are left out: they ask nothing of multipliers.
     """
     d, n = layer.d, layer.n_labels
-    floats = np.zeros((len(rows), layer.width))
-    labels = rows < n
-    floats[labels, :d] = layer.weight[rows[labels]]
+    floats = np.zeros((*conflicts.shape, layer.width))
+    labels = np.minimum(conflicts, n - 1)
+    floats[..., :d] = layer.weight[labels]
     if layer.offset is not None:
-        floats[labels, d] = layer.offset[rows[labels]]
+        floats[..., d] = layer.offset[labels]
     if layer.has_threshold:
-        floats[labels, -1] = -1.0
-    inactive = set(rows[labels].tolist()) - set(active.tolist())
-    floats[[row in inactive for row in rows.tolist()]] *= -1.0
-    for place in np.flatnonzero(~labels).tolist():
-        kind = int(rows[place]) - n
-        if kind < 3:
-            floats[place, d] = 1.0 if kind == 0 else np.nan  # the sum of logits is no float
-            continue
-        sign, bounds = (1.0, layer.low) if kind - 3 < d else (-1.0, layer.high)
-        j = (kind - 3) % d
-        floats[place, j] = sign
-        if layer.has_scale and bounds is not None:
-            floats[place, d] = -sign * bounds[j]
-    exponents = _exponents(floats)[:, None]
-    scaled = times_power_of_two(floats, -exponents)
-    exact = times_power_of_two(scaled, exponents) == floats
-    return np.where(exact, scaled, np.nan)[:, floats.any(axis=0)]
+        floats[..., -1] = -1.0
+    is_active = np.zeros(n, dtype=np.bool_)
+    for system, rows, active in zip(floats, labels, sets, strict=True):
+        is_active[active] = True
+        system *= np.where(is_active[rows], 1.0, -1.0)[:, None]
+        is_active[active] = False
+    for i, place in np.argwhere(conflicts >= n).tolist():
+        floats[i, place] = _extra_row(layer, int(conflicts[i, place]) - n)
+    flat = floats.reshape(-1, layer.width)
+    exponents = _exponents(flat)[:, None]
+    scaled = times_power_of_two(flat, -exponents)
+    exact = times_power_of_two(scaled, exponents) == flat
+    systems = np.where(exact, scaled, np.nan).reshape(floats.shape)
+    return [system[:, used] for system, used in zip(systems, floats.any(axis=1), strict=True)]
+
+
+def _extra_row(layer: OutputLayer, kind: int) -> Floats:
+    """Return a row that is no label, by its number after the labels; NaN where it is no row of floats."""
+    d, row = layer.d, np.zeros(layer.width)
+    if kind < 3:
+        row[d] = 1.0 if kind == 0 else np.nan  # the sum of logits is no float
+        return row
+    sign, bounds = (1.0, layer.low) if kind - 3 < d else (-1.0, layer.high)
+    j = (kind - 3) % d
+    row[j] = sign
+    if layer.has_scale and bounds is not None:
+        row[d] = -sign * bounds[j]
+    return row
 
 
 def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:

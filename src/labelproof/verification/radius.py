@@ -137,14 +137,13 @@ class _Problem:
         """Return 1 for the rows of active labels, -1 for the others."""
         signs = np.full(self.layer.n_labels, -1.0, np.float32)
         signs[active] = 1.0
-        return signs[self.labels]
+        return signs if len(self.labels) == len(signs) else signs[self.labels]
 
-    def scores(self, x: Floats, signs: Scores) -> Scores:
-        """Return each row's distance from its boundary at x, in float32: it picks rows and proves nothing."""
-        scores: Scores = self.rows32 @ x.astype(np.float32)
+    def scores(self, x: Floats) -> Scores:
+        """Return float32 (n_points, n_rows): each row's value at each point. They pick rows and prove nothing."""
+        scores: Scores = x.astype(np.float32) @ self.rows32.T
         if self.layer.offset is not None:
             scores += self.offset32
-        scores *= signs
         return scores
 
 
@@ -165,11 +164,12 @@ def _measure(
         nothing = np.empty(0, np.int64), np.empty(0)
         bounds = [(brackets.lower(a, x), brackets.upper(a, *nothing)) for a, x in zip(sets, near, strict=True)]
         return [(max(low, 0.0), high, x, *nothing) for (low, high), x in zip(bounds, near, strict=True)]
-    solved = [_solve(problem, active, x / box) for active, x in zip(sets, near, strict=True)]
-    centers = np.clip(np.array([v[: layer.d] for v, _, _ in solved]) * box, low, high)
+    solved = _solve(problem, sets, np.array(near) / box)
+    centers = np.clip(np.array([programme.v[: layer.d] for programme in solved]) * box, low, high)
     lowest = brackets.lower_of_many(sets, centers)
     found = []
-    for i, (active, (_, rows, weights)) in enumerate(zip(sets, solved, strict=True)):
+    for i, (active, programme) in enumerate(zip(sets, solved, strict=True)):
+        rows, weights = programme.multipliers()
         if lowest[i] <= 0:  # the witness at least is inside
             lowest[i], centers[i] = brackets.lower(active, near[i]), near[i]
         multipliers = weights / np.linalg.norm(brackets.floats.rows[rows, : layer.d], axis=1)
@@ -179,35 +179,69 @@ def _measure(
     return found
 
 
-def _solve(problem: _Problem, active: Indices, near: Floats) -> tuple[Floats, Indices, Floats]:
-    """Solve the programme on a growing set of rows; return (x, ε), and labels with their multipliers."""
-    from labelproof.verification.radius_kernels import OPTIMAL, solve_working_set
+def _solve(problem: _Problem, sets: list[Indices], near: Floats) -> list["_Programme"]:
+    """Solve the programmes of some label sets, each on a growing set of rows; all rows are scored for all at once."""
+    programmes = [_Programme(problem, active, z) for active, z in zip(sets, problem.scores(near), strict=True)]
+    unsolved = programmes
+    while unsolved:
+        unsolved = [programme for programme in unsolved if programme.solve()]
+        if unsolved:
+            scores = problem.scores(np.array([programme.v[:-1] for programme in unsolved]))
+            unsolved = [programme for programme, z in zip(unsolved, scores, strict=True) if programme.extend(z)]
+    return programmes
 
-    d = problem.layer.d
-    signs = problem.signs(active)
-    scores = problem.scores(near, signs)
-    inside = signs > 0
-    inside[_lowest(scores, 3 * d)] = True
-    places = np.flatnonzero(inside)
-    places = places[np.argsort(scores[places])]  # the method starts from the first
-    basis, C = np.zeros(d + 1, np.int64), np.zeros((d + 1, d + 1))
-    v, lam = np.zeros(d + 1), np.zeros(d + 1)
-    start = True
-    while True:
-        G = signs[places, None] * problem.rows[places]
-        h = -signs[places] * problem.offset[places]
-        outcome, _ = solve_working_set(G, h, problem.low, problem.high, basis, C, v, lam, start, 1e-10, 50 * d + 2000)
-        start = False
-        scores = problem.scores(v[:d], signs)
-        scores[places] = np.inf
-        gap = v[d] - scores.min()
-        if outcome != OPTIMAL or gap <= 3e-7 * abs(v[d]) + 1e-12:  # float32 sees no more; the bounds tell the truth
-            break
-        new = np.flatnonzero(scores < v[d] - 0.3 * gap)
-        if len(new) > max(30, d // 2):
-            new = new[_lowest(scores[new], max(30, d // 2))]
-        inside[new] = True
-        basis[basis >= len(places)] += len(new)
-        places = np.concatenate([places, new])
-    chosen = (basis < len(places)) & (lam > 0)
-    return v, problem.labels[places[basis[chosen]]], lam[chosen]
+
+class _Programme:
+    """The programme of one label set on its working rows, and the state of the method."""
+
+    def __init__(self, problem: _Problem, active: Indices, values: Scores) -> None:
+        from labelproof.verification.radius_kernels import coordinates, first_basis
+
+        self.problem, self.signs = problem, problem.signs(active)
+        scores = self.signs * values
+        self.inside = self.signs > 0
+        self.inside[_lowest(scores, 2 * problem.layer.d)] = True
+        places = np.flatnonzero(self.inside)
+        self.places = places[np.argsort(scores[places])]  # the method starts from the first
+        self.G, self.h = self._rows(self.places)
+        self.basis, units, self.v, self.lam = first_basis(self.G, self.h, problem.low, problem.high)
+        self.T = coordinates(self.G, units)
+
+    def _rows(self, places: Indices) -> tuple[Floats, Floats]:
+        """Return working rows, with their signs, and their right-hand sides."""
+        signs = self.signs[places].astype(np.float64)
+        return signs[:, None] * self.problem.rows[places], -signs * self.problem.offset[places]
+
+    def solve(self) -> bool:
+        """Solve for the working rows; return whether that worked."""
+        from labelproof.verification.radius_kernels import OPTIMAL, solve_working_set
+
+        bounds = self.problem.low, self.problem.high
+        max_steps = 50 * len(self.v) + 2000
+        outcome, _ = solve_working_set(self.G, self.h, *bounds, self.basis, self.T, self.v, self.lam, 1e-10, max_steps)
+        return bool(outcome == OPTIMAL)
+
+    def extend(self, values: Scores) -> bool:
+        """Add the worst of the other rows, given all rows' values at x; return whether there were any."""
+        from labelproof.verification.radius_kernels import coordinates
+
+        scores = self.signs * values
+        scores[self.places] = np.inf
+        eps, most = self.v[-1], max(30, self.problem.layer.d // 2)
+        gap = eps - scores.min()
+        if gap <= 3e-7 * abs(eps) + 1e-12:  # float32 sees no more; the bounds tell the truth
+            return False
+        new = np.flatnonzero(scores < eps - 0.3 * gap)
+        if len(new) > most:
+            new = new[_lowest(scores[new], most)]
+        G, h = self._rows(new)
+        self.T = coordinates(G, self.T)
+        self.G, self.h = np.concatenate([self.G, G]), np.concatenate([self.h, h])
+        self.places = np.concatenate([self.places, new])
+        return True
+
+    def multipliers(self) -> tuple[Indices, Floats]:
+        """Return the labels of the basis, and their multipliers."""
+        first = 2 * self.problem.layer.d
+        chosen = (self.basis >= first) & (self.lam > 0)
+        return self.problem.labels[self.places[self.basis[chosen] - first]], self.lam[chosen]

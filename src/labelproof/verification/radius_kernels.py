@@ -1,153 +1,190 @@
 """Compiled dual simplex for the Chebyshev radius: maximise ε with every row at least ε away from its boundary.
 
-In the variables v = (x, ε) the rows are (g_i, −1)·v ≥ h_i for labels, with unit g_i that carry their signs, and
-low_j ≤ x_j ≤ high_j. A basis is one constraint for each variable; C holds the rows of its inverse, transposed. Nothing
-computed here is trusted: `brackets` bounds ε from the point and from the multipliers that are found.
+In the variables v = (x, ε) the constraints are low_j ≤ x_j ≤ high_j and (g_i, −1)·v ≥ h_i for labels, with unit g_i
+that carry their signs. They are numbered in this order: lower bounds, upper bounds, rows. A basis is one constraint for
+each variable. The tableau T holds the coordinates, in terms of the basis, of the d + 1 unit vectors (those of the
+bounds, from which all others follow) and of the rows; so a step is one pass over T, which also gives the length of
+every edge. Nothing computed here is trusted: `brackets` bounds ε from the point and the multipliers that are found.
 """
 
 import numpy as np
 from numba import njit
 
-__all__ = ["solve_working_set"]
+__all__ = ["coordinates", "first_basis", "solve_working_set"]
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 OPTIMAL, STOPPED = 1, -1
 
 
 @njit(cache=True, nogil=True)
-def _constraint(G, h, low, high, k, g):  # pragma: no cover - compiled
-    """Write constraint k into g: a working row, then the lower and the upper bounds; return its right-hand side."""
-    count, d = G.shape
-    if k < count:
-        for j in range(d):
-            g[j] = G[k, j]
-        g[d] = -1.0
-        return h[k]
-    for j in range(d + 1):
-        g[j] = 0.0
-    j = (k - count) % d
-    if k - count < d:
-        g[j] = 1.0
-        return low[j]
-    g[j] = -1.0
-    return -high[j]
-
-
-@njit(cache=True, nogil=True)
-def _refactor(G, h, low, high, basis, C, v, lam):  # pragma: no cover - compiled
-    """Compute C, v and the multipliers from the basis alone."""
-    m = len(basis)
-    B = np.empty((m, m))
-    right = np.empty(m)
-    for r in range(m):
-        right[r] = _constraint(G, h, low, high, basis[r], B[r])
-    inverse = np.linalg.inv(B)
-    C[:] = inverse.T
-    v[:] = np.dot(inverse, right)
-    for r in range(m):
-        lam[r] = max(-C[r, m - 1], 0.0)
-
-
-@njit(cache=True, nogil=True)
-def _start(G, h, low, high, basis, C, v, lam):  # pragma: no cover - compiled
-    """Set up the basis of the first row and of the corner of the box that suits it best."""
-    count, d = G.shape
-    C[:] = 0.0
-    C[d, d] = -1.0
-    basis[d] = 0
+def first_basis(G, h, low, high):  # pragma: no cover - compiled
+    """Return the basis of the first row and the corner of the box that suits it best, with tableau, v, multipliers."""
+    d = G.shape[1]
+    basis, units, v, lam = np.empty(d + 1, np.int64), np.zeros((d + 1, d + 1)), np.empty(d + 1), np.empty(d + 1)
+    units[d, d] = -1.0
+    basis[d] = 2 * d
     lam[d] = 1.0
     v[d] = -h[0]
     for j in range(d):
         at_top = G[0, j] > 0
-        basis[j] = count + j + (d if at_top else 0)
-        C[j, j] = -1.0 if at_top else 1.0
-        C[j, d] = C[j, j] * G[0, j]
+        basis[j] = j + (d if at_top else 0)
+        units[j, j] = -1.0 if at_top else 1.0
+        units[d, j] = units[j, j] * G[0, j]
         lam[j] = abs(G[0, j])
         v[j] = high[j] if at_top else low[j]
         v[d] += G[0, j] * v[j]
+    return basis, units, v, lam
+
+
+@njit(cache=True, nogil=True)
+def coordinates(G, T):  # pragma: no cover - compiled
+    """Return T and below it the coordinates of the rows of G."""
+    known, m = T.shape
+    taller = np.empty((known + len(G), m))
+    taller[:known] = T
+    np.dot(G, T[: m - 1], taller[known:])
+    for k in range(known, len(taller)):
+        for r in range(m):
+            taller[k, r] -= T[m - 1, r]
+    return taller
+
+
+@njit(cache=True, nogil=True)
+def _refactor(G, h, low, high, basis, T, v, lam):  # pragma: no cover - compiled
+    """Compute tableau, v and the multipliers from the basis alone."""
+    d = G.shape[1]
+    m = d + 1
+    B = np.zeros((m, m))
+    right = np.empty(m)
+    for r in range(m):
+        k = basis[r]
+        if k < d:
+            B[r, k] = 1.0
+            right[r] = low[k]
+        elif k < 2 * d:
+            B[r, k - d] = -1.0
+            right[r] = -high[k - d]
+        else:
+            B[r, :d] = G[k - 2 * d]
+            B[r, d] = -1.0
+            right[r] = h[k - 2 * d]
+    T[:m] = np.linalg.inv(B)
+    T[m:] = coordinates(G, T[:m])[m:]
+    v[:] = np.dot(T[:m], right)
+    for r in range(m):
+        lam[r] = max(-T[d, r], 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def solve_working_set(G, h, low, high, basis, C, v, lam, start, tolerance, max_steps):  # pragma: no cover - compiled
-    """Solve for the given rows; ``start`` says whether basis, C, v and lam are to be set up first.
+def _lengths(T, lengths):  # pragma: no cover - compiled
+    for k in range(len(T)):
+        s = 1.0
+        for r in range(T.shape[1]):
+            s += T[k, r] * T[k, r]
+        lengths[k] = s
 
-    A call with more rows than the last goes on from its basis, in which bounds were renumbered by the caller.
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _pivot(T, u, place, lengths):  # pragma: no cover - compiled
+    """Let the vector with coordinates u take this place in the basis; update all coordinates and edge lengths."""
+    inverse = 1.0 / u[place]
+    length = 1.0
+    for r in range(T.shape[1]):
+        length += u[r] * u[r]
+    for k in range(len(T)):
+        f = T[k, place] * inverse
+        product = 0.0
+        for r in range(T.shape[1]):
+            product += T[k, r] * u[r]
+            T[k, r] -= f * u[r]
+        T[k, place] = f
+        lengths[k] = max(lengths[k] + f * (f * length - 2 * product), 1.0)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _slacks(G, h, low, high, v, slacks):  # pragma: no cover - compiled
+    """Write by how much each constraint is met."""
+    count, d = G.shape
+    np.dot(G, v[:d], slacks[2 * d :])
+    for j in range(d):
+        slacks[j] = v[j] - low[j]
+        slacks[d + j] = high[j] - v[j]
+    for k in range(count):
+        slacks[2 * d + k] -= h[k] + v[d]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _steepest(slacks, lengths, d, tolerance):  # pragma: no cover - compiled
+    """Return the violated constraint whose edge ascends most steeply, or -1."""
+    entering = -1
+    best = 0.0
+    for k in range(len(slacks)):
+        s = slacks[k]
+        if s < -tolerance:
+            length = lengths[k] if k < d else lengths[k - d] if k < 2 * d else lengths[k - d + 1]
+            if s * s > best * length:
+                best = s * s / length
+                entering = k
+    return entering
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _move(slacks, v, T, r, step, d):  # pragma: no cover - compiled
+    """Move along the edge of place r of the basis."""
+    for j in range(d):
+        x = step * T[j, r]
+        v[j] += x
+        slacks[j] += x
+        slacks[d + j] -= x
+    v[d] += step * T[d, r]
+    for k in range(d + 1, len(T)):
+        slacks[k + d - 1] += step * T[k, r]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def solve_working_set(G, h, low, high, basis, T, v, lam, tolerance, max_steps):  # pragma: no cover - compiled
+    """Solve for the given rows from a basis with its tableau, point and multipliers, which are updated.
+
     Returns the outcome and the number of steps.
     """
-    count, d = G.shape
+    d = G.shape[1]
     m = d + 1
-    if start:
-        _start(G, h, low, high, basis, C, v, lam)
-    in_basis = np.zeros(count + 2 * d, np.bool_)
-    for r in range(m):
-        in_basis[basis[r]] = True
-    n_tries = 8
-    tries = np.empty(n_tries, np.int64)
-    shortfall = np.empty(n_tries)
-    rows = np.empty((n_tries, m))
-    coordinates = np.empty((n_tries, m))
-    passed = np.empty(m, np.bool_)
-    flips = np.empty(m, np.int64)
-    often = max(100, m)
-    steps = 0
-    since = 0
+    slacks, lengths, u = np.empty(2 * d + len(G)), np.empty(len(T)), np.empty(m)
+    passed, flips = np.empty(m, np.bool_), np.empty(m, np.int64)
+    often = 4 * m
+    steps = since = 0
+    _slacks(G, h, low, high, v, slacks)
+    _lengths(T, lengths)
+    is_fresh = True
     while steps < max_steps:
-        products = np.dot(G, v[:d])
-        n_found = 0
-        weakest = 0
-        for k in range(count + 2 * d):
-            if k < count:
-                lack = h[k] + v[d] - products[k]
-            elif k - count < d:
-                lack = low[k - count] - v[k - count]
-            else:
-                lack = v[k - count - d] - high[k - count - d]
-            if lack <= tolerance or in_basis[k]:
-                continue
-            if n_found < n_tries:
-                tries[n_found] = k
-                shortfall[n_found] = lack
-                n_found += 1
-            elif lack > shortfall[weakest]:
-                tries[weakest] = k
-                shortfall[weakest] = lack
-            else:
-                continue
-            for a in range(n_found):
-                if shortfall[a] < shortfall[weakest] or weakest >= n_found:
-                    weakest = a
-        if n_found == 0:
-            return OPTIMAL, steps
-        for a in range(n_found):
-            _constraint(G, h, low, high, tries[a], rows[a])
-        np.dot(rows[:n_found], C.T, coordinates[:n_found])  # of the constraints in the basis
-        best = -1.0
-        chosen = 0
-        for a in range(n_found):  # the steepest of the most violated
-            size = 1.0
-            for r in range(m):
-                size += coordinates[a, r] * coordinates[a, r]
-            if shortfall[a] * shortfall[a] > best * size:
-                best = shortfall[a] * shortfall[a] / size
-                chosen = a
-        entering, lacking, best_u = tries[chosen], shortfall[chosen], coordinates[chosen]
-        place = -1
-        n_flips = 0
+        entering = _steepest(slacks, lengths, d, tolerance)
+        if entering < 0:
+            if is_fresh:
+                return OPTIMAL, steps
+            _slacks(G, h, low, high, v, slacks)
+            is_fresh = True
+            continue
+        is_fresh = False
+        sign = -1.0 if d <= entering < 2 * d else 1.0
+        of = entering if entering < d else entering - d if entering < 2 * d else entering - d + 1
         for r in range(m):
-            passed[r] = best_u[r] <= 1e-9
+            u[r] = sign * T[of, r]
+            passed[r] = u[r] <= 1e-9
+        lacking = -slacks[entering]
+        n_flips = 0
         while True:
             longest = np.inf
             place = -1
             for r in range(m):
                 if not passed[r]:
-                    ratio = lam[r] / best_u[r]
-                    if ratio < longest - 1e-13 or (ratio < longest + 1e-13 and best_u[r] > best_u[place]):
+                    ratio = lam[r] / u[r]
+                    if ratio < longest - 1e-13 or (ratio < longest + 1e-13 and u[r] > u[place]):
                         longest = min(ratio, longest)
                         place = r
-            if place < 0 or basis[place] < count:
+            if place < 0 or basis[place] >= 2 * d:
                 break
-            j = (basis[place] - count) % d
-            left = lacking - best_u[place] * (high[j] - low[j])
+            j = basis[place] % d
+            left = lacking - u[place] * (high[j] - low[j])
             if left <= tolerance:
                 break
             lacking = left  # the feature goes to its other bound, and the step on
@@ -157,41 +194,31 @@ def solve_working_set(G, h, low, high, basis, C, v, lam, start, tolerance, max_s
         if place < 0:
             if since == 0:
                 return STOPPED, steps
-            _refactor(G, h, low, high, basis, C, v, lam)
+            _refactor(G, h, low, high, basis, T, v, lam)
+            _slacks(G, h, low, high, v, slacks)
+            _lengths(T, lengths)
             since = 0
             continue
         for f in range(n_flips):
             r = flips[f]
-            j = (basis[r] - count) % d
-            width = high[j] - low[j]
-            for k in range(m):
-                v[k] += width * C[r, k]
-                C[r, k] = -C[r, k]
-            best_u[r] = -best_u[r]
+            j = basis[r] % d
+            _move(slacks, v, T, r, high[j] - low[j], d)
+            for k in range(len(T)):
+                T[k, r] = -T[k, r]
+            u[r] = -u[r]
             lam[r] = -lam[r]
-            in_basis[basis[r]] = False
-            basis[r] += d if basis[r] < count + d else -d
-            in_basis[basis[r]] = True
-        pivot = best_u[place]
-        move = lacking / pivot
-        for j in range(m):
-            v[j] += move * C[place, j]
-            C[place, j] /= pivot
+            basis[r] += d if basis[r] < d else -d
+        _move(slacks, v, T, place, lacking / u[place], d)
         for r in range(m):
-            if r != place:
-                s = best_u[r]
-                lam[r] -= longest * s
-                if lam[r] < 0.0:
-                    lam[r] = 0.0
-                for j in range(m):
-                    C[r, j] -= s * C[place, j]
+            lam[r] = max(lam[r] - longest * u[r], 0.0)
         lam[place] = longest
-        in_basis[basis[place]] = False
-        in_basis[entering] = True
+        _pivot(T, u, place, lengths)
         basis[place] = entering
         steps += 1
         since += 1
         if since >= often:
-            _refactor(G, h, low, high, basis, C, v, lam)
+            _refactor(G, h, low, high, basis, T, v, lam)
+            _slacks(G, h, low, high, v, slacks)
+            _lengths(T, lengths)
             since = 0
     return STOPPED, steps
