@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labelproof.errors import CertificateError, DataFormatError, LabelproofError, ModelFormatError
+    from labelproof.heads import BottleneckHead, DFTHead, replace_head
     from labelproof.verification import Argmaxable, Unargmaxable, Undecided, Verification, verify
     from labelproof.verification.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.verification.cyclic import alternations
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from labelproof.verification.plan import Plan, plan
     from labelproof.verification.store import load_verification
 
+_ROOMS = {"activations", "decisions", "functional", "heads", "losses", "metrics"}
 _HOME = {
     "Argmaxable": "labelproof.verification",
+    "BottleneckHead": "labelproof.heads",
     "CertificateError": "labelproof.errors",
+    "DFTHead": "labelproof.heads",
     "DataFormatError": "labelproof.errors",
     "Explanation": "labelproof.verification.explain",
     "LabelproofError": "labelproof.errors",
@@ -32,12 +36,15 @@ _HOME = {
     "load_verification": "labelproof.verification.store",
     "log10_argmaxable_fraction": "labelproof.verification.counting",
     "plan": "labelproof.verification.plan",
+    "replace_head": "labelproof.heads",
     "verify": "labelproof.verification.verifier",
 }
 
 __all__ = [
     "Argmaxable",
+    "BottleneckHead",
     "CertificateError",
+    "DFTHead",
     "DataFormatError",
     "Explanation",
     "LabelproofError",
@@ -52,11 +59,14 @@ __all__ = [
     "load_verification",
     "log10_argmaxable_fraction",
     "plan",
+    "replace_head",
     "verify",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"labelproof.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'labelproof' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -303,7 +303,7 @@ def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> l
     scaled = times_power_of_two(flat, -exponents)
     exact = times_power_of_two(scaled, exponents) == flat
     systems = np.where(exact, scaled, np.nan).reshape(floats.shape)
-    return [system[:, used] for system, used in zip(systems, floats.any(axis=1), strict=True)]
+    return [system[:, raw.any(axis=0)] for system, raw in zip(systems, floats, strict=True)]
 
 
 def _extra_row(layer: OutputLayer, kind: int) -> Floats:

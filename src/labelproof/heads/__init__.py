@@ -1,0 +1,19 @@
+"""Output layers: features of an encoder → logits, with what each can be proven to predict."""
+
+from labelproof.heads.bottleneck import BottleneckHead
+from labelproof.heads.cyclic import VandermondeHead
+from labelproof.heads.dft import DFTHead
+from labelproof.heads.guarantee import Guarantee
+from labelproof.heads.order import spread_order
+from labelproof.heads.replace import replace_head
+from labelproof.heads.start import start_at
+
+__all__ = [
+    "BottleneckHead",
+    "DFTHead",
+    "Guarantee",
+    "VandermondeHead",
+    "replace_head",
+    "spread_order",
+    "start_at",
+]

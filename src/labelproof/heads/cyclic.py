@@ -1,0 +1,169 @@
+"""Heads of fixed columns in Gr⁺ beside learnable ones: what they share, and the polynomials for comparison.
+
+If all maximal minors of a matrix of 2k + 1 columns have one sign, every set of at most k labels is argmaxable, and
+further columns never take that away. This is a statement about real numbers: see `guarantee`.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - its usual name
+
+from labelproof.heads.start import start_logit
+from labelproof.verification.arguments import whole_number
+from labelproof.verification.dft import vandermonde_matrix
+
+__all__ = ["CyclicHead", "VandermondeHead", "checked_order"]
+
+
+class CyclicHead(nn.Module):
+    """A projection, 2k + 1 fixed columns and ``slack`` learnable ones: ``logits = projection(e) @ weight.T``.
+
+    Not used by itself: `DFTHead` and `VandermondeHead` say what the fixed columns are. The first is a constant. They
+    are kept in float32, or float64 where the parameters are, and rounded once from their ideal values.
+    """
+
+    columns: Tensor  # (n_labels, 2k + 1)
+    places: Tensor  # (n_labels,)
+    slack_weight: nn.Parameter | None  # (n_labels, slack)
+
+    def __init__(
+        self,
+        in_features: int,
+        n_labels: int,
+        k: int,
+        slack: int,
+        *,
+        order: npt.ArrayLike | None,
+        start: float | None,
+        device: Any,
+        dtype: torch.dtype | None,
+    ) -> None:
+        super().__init__()
+        self.in_features = whole_number("in_features", in_features, minimum=1)
+        self.n_labels = whole_number("n_labels", n_labels, minimum=1)
+        self.k = whole_number("k", k, minimum=1)
+        self.slack = whole_number("slack", slack, minimum=0)
+        if 2 * self.k + 1 > self.n_labels:
+            raise ValueError(f"k must be at most (n_labels - 1) / 2 for n_labels = {self.n_labels}, got {self.k}")
+        self.features = 2 * self.k + 1 + self.slack
+        if self.features > self.in_features:
+            warnings.warn(
+                f"the head has {self.features} features but the encoder only {self.in_features}: "
+                "some features cannot be reached, and the guarantee needs all of them",
+                stacklevel=3,
+            )
+        self.projection = nn.Linear(self.in_features, self.features, device=device, dtype=dtype)
+        weight = self.projection.weight
+        self.slack_weight = nn.Parameter(weight.new_empty(self.n_labels, self.slack)) if self.slack else None
+        if self.slack_weight is not None:
+            nn.init.uniform_(self.slack_weight, -(self.features**-0.5), self.features**-0.5)  # as nn.Linear's
+        places = torch.arange(self.n_labels) if order is None else checked_order(order, self.n_labels)
+        self.register_buffer("places", places.to(weight.device))
+        self.register_buffer("columns", None, persistent=False)
+        self._set_columns()
+        with torch.no_grad():
+            logit = start_logit(self.k if start is None else start, self.n_labels)
+            nn.init.zeros_(self.projection.bias)
+            self.projection.bias[0] = logit / float(self.columns[0, 0])
+
+    def ideal_columns(self) -> npt.NDArray[np.float64]:
+        """Return the fixed columns by place, (n_places, 2k + 1), rounded once."""
+        raise NotImplementedError
+
+    def _set_columns(self) -> None:
+        weight = self.projection.weight
+        precision = torch.float64 if weight.dtype == torch.float64 else torch.float32
+        places = self.places.cpu().numpy()
+        self.is_in_place = bool((places == np.arange(self.n_labels)).all())
+        self.columns = torch.from_numpy(self.ideal_columns()[places]).to(device=weight.device, dtype=precision)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "CyclicHead":
+        """Move or convert the parameters; the fixed columns are rounded anew, never below float32."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self._set_columns()
+        return self
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_state_dict(*args, **kwargs)
+        self._set_columns()  # the places may be others
+
+    @property
+    def weight(self) -> Tensor:
+        """The matrix to verify, (n_labels, features): the fixed columns, then the learnable ones."""
+        columns = self._fixed_columns()
+        return columns if self.slack_weight is None else torch.cat([columns, self.slack_weight.to(columns)], dim=1)
+
+    @property
+    def bias(self) -> None:
+        """None: the constant column has its place."""
+        return None
+
+    def _fixed_columns(self) -> Tensor:
+        return self.columns
+
+    def _fixed_logits(self, features: Tensor) -> Tensor:
+        """Return the part of the logits that comes from the fixed columns, in their precision."""
+        columns = self._fixed_columns()
+        return F.linear(features.to(columns.dtype), columns)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Return the logits (..., n_labels) of features (..., 2k + 1 + slack)."""
+        fixed = 2 * self.k + 1
+        z = self._fixed_logits(features[..., :fixed])
+        if self.slack_weight is not None:
+            z = z + F.linear(features[..., fixed:], self.slack_weight)
+        return z.to(features.dtype)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
+        """Return the logits (..., n_labels) of an encoder's output (..., in_features)."""
+        return self.logits(self.projection(input))
+
+    def extra_repr(self) -> str:
+        """Describe the head in one line."""
+        return f"in_features={self.in_features}, n_labels={self.n_labels}, k={self.k}, slack={self.slack}"
+
+
+class VandermondeHead(CyclicHead):
+    """A head whose fixed columns are orthonormal polynomials on an even grid; for comparison with `DFTHead`.
+
+    It has the same guarantee over the real numbers, and a far worse one in floating point.
+
+    Parameters
+    ----------
+    in_features, n_labels, k, slack, order, start, device, dtype
+        As for `DFTHead`.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        n_labels: int,
+        k: int,
+        slack: int,
+        *,
+        order: npt.ArrayLike | None = None,
+        start: float | None = None,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype)
+
+    def ideal_columns(self) -> npt.NDArray[np.float64]:
+        """Return the polynomials of degree up to 2k at the nodes, (n_labels, 2k + 1)."""
+        return vandermonde_matrix(self.n_labels, 2 * self.k + 1)
+
+
+def checked_order(order: npt.ArrayLike, n_labels: int) -> Tensor:
+    """Return the place of each label as a tensor, after checking that every place occurs once."""
+    places = np.asarray(order)
+    if places.shape != (n_labels,) or places.dtype.kind not in "iu":
+        raise ValueError(f"order must hold one place for each of {n_labels} labels, got {places.dtype} {places.shape}")
+    if not (np.sort(places) == np.arange(n_labels)).all():
+        raise ValueError(f"order must hold every place from 0 to {n_labels - 1} once, got others")
+    return torch.from_numpy(places.astype(np.int64))

@@ -1,0 +1,180 @@
+"""The DFT output layer: every combination of up to k labels is argmaxable, over the real numbers."""
+
+import math
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.fft
+import torch
+from torch import Tensor, nn
+
+from labelproof.heads.cyclic import CyclicHead
+from labelproof.heads.guarantee import Guarantee, guarantee_of
+from labelproof.heads.transform import Path, choose_path, evaluate_series
+from labelproof.verification.arguments import whole_number
+from labelproof.verification.dft import dft_matrix, dft_witness
+from labelproof.verification.labels import read_label_set
+
+__all__ = ["DFTHead"]
+
+Nodes = Literal["fast", "paper", "learned"]
+
+
+class DFTHead(CyclicHead):
+    """A head that can predict every set of at most k labels: 2k + 1 fixed DFT columns beside ``slack`` learnable ones.
+
+    ``logits = projection(e) @ weight.T``. The fixed columns are cosines and sines of the frequencies 0 to k at one node
+    of the circle for each label, so their part of the logits can be computed by a fast Fourier transform.
+
+    Parameters
+    ----------
+    in_features : int
+        Width of the encoder's output; for the guarantee at least 2k + 1 + slack.
+    n_labels : int
+        Number of labels n.
+    k : int
+        Most active labels that must be predictable together; 2k + 1 ≤ n.
+    slack : int
+        Number of learnable columns; may be 0.
+    order : array_like of int (n_labels,), optional
+        The place of each label on the circle, each from 0 to n - 1 once; by default label i has place i. See
+        `spread_order`.
+    nodes : {"fast", "paper", "learned"}
+        Place i has the angle 2πi/N: on a grid of FFT-friendly length N ≥ n, or of exactly N = n as published, or at
+        angles that are learned and kept increasing (an experiment; always a dense product).
+    path : {"auto", "fft", "dense"}
+        How the fixed part is computed. "auto" times both once for each size of batch and keeps the faster; under
+        `torch.use_deterministic_algorithms` and in compiled code it counts operations instead. Exported models are
+        dense.
+    scale : float
+        Factor on the fixed columns. They have unit norm, hence entries much smaller than those of the learnable ones;
+        a power of two that makes up for it trains faster.
+    start : float, optional
+        Every label begins near the probability start/n; k by default, as published.
+    device, dtype
+        Of the parameters; the fixed columns are never below float32.
+
+    Examples
+    --------
+    >>> head = DFTHead(in_features=64, n_labels=100, k=5, slack=10)
+    >>> head(torch.randn(3, 64)).shape, head.weight.shape
+    (torch.Size([3, 100]), torch.Size([100, 21]))
+    >>> (head.logits(head.witness([3, 14, 15]).float()) > 0).nonzero().flatten()
+    tensor([ 3, 14, 15])
+    """
+
+    grid: Tensor  # (3,): what the fixed columns depend on besides k and the places, as integers
+
+    def __init__(
+        self,
+        in_features: int,
+        n_labels: int,
+        k: int,
+        slack: int,
+        *,
+        order: npt.ArrayLike | None = None,
+        nodes: Nodes = "fast",
+        path: Path | Literal["auto"] = "auto",
+        scale: float = 1.0,
+        start: float | None = None,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if nodes not in ("fast", "paper", "learned"):
+            raise ValueError(f"nodes must be 'fast', 'paper' or 'learned', got {nodes!r}")
+        if path not in ("auto", "fft", "dense") or (nodes == "learned" and path == "fft"):
+            raise ValueError(f"path must be 'auto', 'fft' (not with learned nodes) or 'dense', got {path!r}")
+        if not (math.isfinite(scale) and scale > 0):
+            raise ValueError(f"scale must be a positive number, got {scale}")
+        n_labels = whole_number("n_labels", n_labels, minimum=1)
+        self.nodes, self.path, self.scale = nodes, path, float(scale)
+        self.n_nodes = int(scipy.fft.next_fast_len(n_labels, real=True)) if nodes == "fast" else n_labels
+        super().__init__(in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype)
+        mantissa, exponent = math.frexp(self.scale)
+        self.register_buffer("grid", torch.tensor([self.n_nodes, int(mantissa * 2**53), exponent], device=device))
+        steps = self.projection.weight.new_zeros(self.n_labels) if nodes == "learned" else None
+        self.node_steps = None if steps is None else nn.Parameter(steps)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Tensor], prefix: str, local_metadata: Any, strict: bool, *lists: list[str]
+    ) -> None:
+        grid = self.grid.clone()
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *lists)
+        if not torch.equal(self.grid, grid):
+            grids = (g.tolist() for g in (grid, self.grid))
+            ours, theirs = (f"{n} nodes, scale {math.ldexp(m / 2**53, e)}" for n, m, e in grids)
+            lists[-1].append(f"{prefix}grid: expected a DFT head of {ours}, got one of {theirs}")
+            self.grid = grid
+
+    def ideal_columns(self) -> npt.NDArray[np.float64]:
+        """Return the DFT columns at the nodes, (n_nodes, 2k + 1)."""
+        return self.scale * _dft_matrix(self.n_nodes, self.k)
+
+    def angles(self) -> Tensor:
+        """Return the angle of each label, (n_labels,), in float64: increasing by place, and within one turn."""
+        if self.node_steps is None:
+            return 2 * math.pi / self.n_nodes * self.places.double()
+        shares = torch.softmax(self.node_steps.double(), dim=0)
+        return (2 * math.pi * (torch.cumsum(shares, dim=0) - shares))[self.places]
+
+    def _fixed_columns(self) -> Tensor:
+        if self.node_steps is None:
+            return self.columns
+        turns = self.angles()[:, None] * torch.arange(1, self.k + 1, device=self.places.device)
+        waves = math.sqrt(2) * torch.stack([turns.cos(), turns.sin()], dim=2).flatten(1)  # (n, 2k)
+        columns = torch.cat([torch.ones_like(waves[:, :1]), waves], dim=1)
+        return (self.scale / math.sqrt(self.n_labels) * columns).to(self.columns.dtype)
+
+    def _fixed_logits(self, features: Tensor) -> Tensor:
+        if self._path_for(features) == "dense":
+            return super()._fixed_logits(features)
+        z = evaluate_series(self.scale * features.to(self.columns.dtype), self.n_nodes)
+        return z[..., : self.n_labels] if self.is_in_place else z.index_select(-1, self.places)
+
+    def _path_for(self, features: Tensor) -> Path:
+        if self.nodes == "learned" or torch.compiler.is_exporting() or features.numel() == 0:
+            return "dense"  # transforms of nothing fail
+        if self.path != "auto":
+            return self.path
+        return choose_path(features.to(self.columns.dtype), self.n_labels, self.n_nodes)
+
+    def witness(self, label_set: Any) -> Tensor:
+        """Return features that predict a label set over the real numbers, in closed form; the slack's are 0.
+
+        Parameters
+        ----------
+        label_set : collection of int
+            Active labels: any k of them, or more if they have few sign changes along the circle.
+
+        Returns
+        -------
+        Tensor of float64 (features,), on the CPU
+        """
+        if self.nodes == "learned":
+            raise ValueError("witness needs nodes on a grid, got learned ones: use labelproof.verify")
+        active = self.places.cpu().numpy()[read_label_set(label_set, self.n_labels)]
+        if {0, self.n_labels - 1} <= set(active.tolist()):  # the nodes of no label lie between two active ones
+            active = np.concatenate([active, np.arange(self.n_labels, self.n_nodes)])
+        x = torch.zeros(self.features, dtype=torch.float64)
+        x[: 2 * self.k + 1] = torch.from_numpy(dft_witness(active, self.n_nodes, self.k).coefficients.copy())
+        return x
+
+    def guarantee(self, label_sets: Any = None, *, dtype: torch.dtype | None = None) -> Guarantee:
+        """Say what holds for the ideal matrix, and what was checked for the numbers in use.
+
+        Parameters
+        ----------
+        label_sets : array or sparse matrix (n_sets, n_labels) of 0 and 1, or list of lists of labels, optional
+            Sets to check: for each, whether some features predict it with a margin that exceeds what rounding can do
+            on the path that this head takes.
+        dtype : torch.dtype, optional
+            Of the features; by default the parameters'.
+        """
+        return guarantee_of(self, label_sets, dtype or self.projection.weight.dtype)
+
+
+@lru_cache(maxsize=4)
+def _dft_matrix(n_nodes: int, k: int) -> npt.NDArray[np.float64]:
+    return dft_matrix(n_nodes, k)

@@ -1,0 +1,66 @@
+"""The product with the DFT columns, by a fast Fourier transform; and when that is faster than a dense product."""
+
+import math
+import time
+from functools import cache
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - its usual name
+
+__all__ = ["Path", "choose_path", "evaluate_series"]
+
+Path = Literal["fft", "dense"]
+COLUMNS_PER_STAGE = 5  # a transform of length N costs about as much as a product with 5·log2(N) columns
+
+
+def evaluate_series(x: Tensor, n_nodes: int) -> Tensor:
+    """Multiply (a_0, a_1, b_1, ..., a_k, b_k) by the unit-norm DFT columns at n_nodes even nodes.
+
+    Parameters
+    ----------
+    x : Tensor (..., 2k + 1)
+        In float32 or float64.
+    n_nodes : int
+        At least 2k + 1.
+
+    Returns
+    -------
+    Tensor (..., n_nodes)
+    """
+    x = x * math.sqrt(0.5 / n_nodes)
+    real = torch.cat([math.sqrt(2) * x[..., :1], x[..., 1::2]], dim=-1)
+    imaginary = torch.cat([torch.zeros_like(x[..., :1]), -x[..., 2::2]], dim=-1)
+    return torch.fft.irfft(torch.complex(real, imaginary), n=n_nodes, norm="forward")
+
+
+def choose_path(x: Tensor, n_labels: int, n_nodes: int) -> Path:
+    """Return the faster way for features (..., 2k + 1): timed once for their size, device and precision."""
+    n_columns = x.shape[-1]
+    if torch.compiler.is_compiling() or torch.are_deterministic_algorithms_enabled():
+        return "fft" if n_columns > COLUMNS_PER_STAGE * math.log2(n_nodes) else "dense"
+    rows = 1 << (x.numel() // n_columns - 1).bit_length()
+    return _timed(str(x.device), x.dtype, min(rows, 1024), n_columns, n_labels, n_nodes)
+
+
+@cache
+def _timed(device: str, dtype: torch.dtype, rows: int, n_columns: int, n_labels: int, n_nodes: int) -> Path:
+    x = torch.ones(rows, n_columns, device=device, dtype=dtype)
+    columns = torch.ones(n_labels, n_columns, device=device, dtype=dtype)
+    fft, dense = [], []
+    with torch.no_grad():
+        for _ in range(5):
+            start = _now(device)
+            evaluate_series(x, n_nodes)
+            middle = _now(device)
+            F.linear(x, columns)
+            fft.append(middle - start)
+            dense.append(_now(device) - middle)
+    return "fft" if min(fft) < min(dense) else "dense"
+
+
+def _now(device: str) -> float:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)
+    return time.perf_counter()

@@ -1,0 +1,36 @@
+"""A head trains under DistributedDataParallel as it does in one process."""
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+
+from labelproof.heads import DFTHead
+
+
+def make_head():
+    torch.manual_seed(0)
+    return DFTHead(40, 60, 5, 4, path="fft")
+
+
+def batch():
+    return torch.randn(8, 40, generator=torch.Generator().manual_seed(1))
+
+
+def train(rank, world_size, folder):
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=world_size)
+    head = make_head()
+    parallel = DistributedDataParallel(head)  # averages the gradients as long as it lives
+    parallel(batch()[rank::world_size]).square().mean().backward()
+    if rank == 0:
+        torch.save([parameter.grad for parameter in head.parameters()], f"{folder}/gradients")
+    dist.destroy_process_group()
+
+
+def test_two_processes_give_the_gradients_of_one(tmp_path):
+    mp.spawn(train, (2, str(tmp_path)), nprocs=2)
+    head = make_head()
+    head(batch()).square().mean().backward()
+    gradients = torch.load(tmp_path / "gradients", weights_only=True)
+    for parameter, gradient in zip(head.parameters(), gradients, strict=True):
+        assert torch.allclose(parameter.grad, gradient, atol=1e-7)
