@@ -171,3 +171,15 @@ def test_a_forged_bracket_is_refused(changes, message):
 def test_wrong_use_of_the_radius_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         lp.verify(np.eye(2), [[0]], radius=True, **options)
+
+
+def test_a_programme_that_breaks_down_leaves_bounds_that_hold(monkeypatch):
+    def break_down(*_):
+        raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
+
+    W = np.random.default_rng(0).normal(size=(12, 4))
+    sound = lp.verify(W, [[0, 1]], radius=True)
+    monkeypatch.setattr("labelproof.verification.radius_kernels.solve_working_set", break_down)
+    broken = lp.verify(W, [[0, 1]], radius=True)
+    assert broken.radius[0] <= sound.radius[0] <= broken.radius_upper[0]
+    broken.check()

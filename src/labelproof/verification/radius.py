@@ -218,7 +218,11 @@ class _Programme:
 
         bounds = self.problem.low, self.problem.high
         max_steps = 50 * len(self.v) + 2000
-        outcome, _ = solve_working_set(self.G, self.h, *bounds, self.basis, self.T, self.v, self.lam, 1e-10, max_steps)
+        state = self.basis, self.T, self.v, self.lam
+        try:
+            outcome, _ = solve_working_set(self.G, self.h, *bounds, *state, 1e-10, max_steps)
+        except np.linalg.LinAlgError:  # rows so nearly parallel that their basis has no inverse in float64
+            return False
         return bool(outcome == OPTIMAL)
 
     def extend(self, values: Scores) -> bool:
