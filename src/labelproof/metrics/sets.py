@@ -1,0 +1,319 @@
+"""Metrics of predicted label sets, with scikit-learn's names, argument order and averages.
+
+``average`` means, everywhere: "micro" adds the counts of all labels first; "macro" is the mean over labels;
+"weighted" weighs each label by its number of true examples; "samples" is the mean over examples; None returns an
+array with every label's value. ``zero_division`` is the value of 0/0: a number from 0 to 1, or NaN, which leaves
+such labels (or examples) out of the mean. Unlike scikit-learn, nothing warns, and the average has to be named.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from labelproof.metrics import formulas
+from labelproof.metrics.arguments import FloatArray, Labels, read_labels, read_weight, require_same_shape
+from labelproof.metrics.counts import count, count_both
+
+__all__ = [
+    "exact_match_score",
+    "f1_of_mean_precision_and_recall_score",
+    "f1_score",
+    "fbeta_score",
+    "jaccard_score",
+    "precision_score",
+    "recall_score",
+    "score_sets",
+    "sigmoidf1_paper_f1_score",
+]
+
+
+def precision_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None,
+    zero_division: float = 0.0,
+    sample_weight: Any = None,
+) -> Any:
+    """Share of the predicted labels that are true: tp / (tp + fp).
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    average
+        "micro", "macro", "weighted", "samples", or None for every label.
+    zero_division
+        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float, or array of shape (n_labels,) when average is None
+
+    Examples
+    --------
+    >>> round(precision_score([[1, 0], [1, 1]], [[1, 1], [0, 1]], average="macro"), 4)
+    0.75
+    """
+    return score_sets(formulas.FORMULAS["precision"], y_true, y_pred, average, zero_division, sample_weight)
+
+
+def recall_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None,
+    zero_division: float = 0.0,
+    sample_weight: Any = None,
+) -> Any:
+    """Share of the true labels that are predicted: tp / (tp + fn).
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    average
+        "micro", "macro", "weighted", "samples", or None for every label.
+    zero_division
+        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float, or array of shape (n_labels,) when average is None
+
+    Examples
+    --------
+    >>> round(recall_score([[1, 0], [1, 1]], [[1, 1], [0, 1]], average="macro"), 4)
+    0.75
+    """
+    return score_sets(formulas.FORMULAS["recall"], y_true, y_pred, average, zero_division, sample_weight)
+
+
+def f1_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None,
+    zero_division: float = 0.0,
+    sample_weight: Any = None,
+) -> Any:
+    """Harmonic mean of precision and recall: 2 tp / (2 tp + fp + fn).
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    average
+        "micro", "macro", "weighted", "samples", or None for every label.
+    zero_division
+        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float, or array of shape (n_labels,) when average is None
+
+    Examples
+    --------
+    >>> round(f1_score([[1, 0], [1, 1]], [[1, 1], [0, 1]], average="macro"), 4)
+    0.6667
+    """
+    return score_sets(formulas.fbeta(1.0), y_true, y_pred, average, zero_division, sample_weight)
+
+
+def jaccard_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None,
+    zero_division: float = 0.0,
+    sample_weight: Any = None,
+) -> Any:
+    """Intersection over union: tp / (tp + fp + fn).
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    average
+        "micro", "macro", "weighted", "samples", or None for every label.
+    zero_division
+        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float, or array of shape (n_labels,) when average is None
+
+    Examples
+    --------
+    >>> round(jaccard_score([[1, 0], [1, 1]], [[1, 1], [0, 1]], average="macro"), 4)
+    0.5
+    """
+    return score_sets(formulas.FORMULAS["jaccard"], y_true, y_pred, average, zero_division, sample_weight)
+
+
+def fbeta_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    beta: float,
+    average: str | None,
+    zero_division: float = 0.0,
+    sample_weight: Any = None,
+) -> Any:
+    """F_β, which weighs recall β² times as much as precision: (1 + β²) tp / ((1 + β²) tp + β² fn + fp).
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    beta
+        Above 0.
+    average
+        "micro", "macro", "weighted", "samples", or None for every label.
+    zero_division
+        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float, or array of shape (n_labels,) when average is None
+
+    Examples
+    --------
+    >>> round(fbeta_score([[1, 0], [1, 1]], [[1, 1], [0, 1]], beta=2, average="micro"), 4)
+    0.6667
+    """
+    return score_sets(formulas.fbeta(beta), y_true, y_pred, average, zero_division, sample_weight)
+
+
+def exact_match_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """Share of the examples whose whole label set is right (subset accuracy).
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> exact_match_score([[1, 0], [1, 1]], [[1, 1], [1, 1]])
+    0.5
+    """
+    true, pred = _read_pair(y_true, y_pred)
+    _, examples = count_both(true, pred)
+    weight = read_weight(sample_weight, true.shape[0])
+    right = (examples.fp + examples.fn == 0).astype(np.float64)
+    return float(formulas.mean_of_defined(right, weight, zero_division=np.nan))
+
+
+def f1_of_mean_precision_and_recall_score(
+    y_true: Any, y_pred: Any, *, zero_division: float = 0.0, sample_weight: Any = None
+) -> float:
+    """Harmonic mean of macro precision and macro recall: the "macro-F1" of the sparsemax paper.
+
+    It is not scikit-learn's macro F1, the mean of the labels' F1 (``f1_score(..., average="macro")``), which it is
+    never below: a model that is precise on half of the labels and complete on the other half has a high value
+    here and a low one there.
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    zero_division
+        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> f1_of_mean_precision_and_recall_score([[1, 0], [1, 1]], [[1, 1], [0, 1]])
+    0.75
+    """
+    counts = count(y_true, y_pred, sample_weight=sample_weight)
+    zero = formulas.read_zero_division(zero_division)
+    return float(formulas.f1_of_mean_precision_and_recall(counts, zero_division=zero))
+
+
+def sigmoidf1_paper_f1_score(
+    y_true: Any, y_pred: Any, *, paper_average: str, zero_division: float = 0.0, sample_weight: Any = None
+) -> float:
+    """F1 under the names of the sigmoidF1 paper (appendix A), which are not scikit-learn's.
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    paper_average
+        "macro" pools the counts of all labels (equation 9, scikit-learn's *micro*); "micro" is the mean of the
+        labels' F1 (equation 10, scikit-learn's *macro*); "weighted" is equation 11 as printed, with sums of true
+        examples for weights and divided by the number of labels, so that it exceeds 1.
+    zero_division
+        The value of 0/0, from 0 to 1.
+    sample_weight
+        Weights of the examples, (n_examples,).
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> y_true, y_pred = [[1, 0], [1, 1]], [[1, 1], [1, 1]]
+    >>> sigmoidf1_paper_f1_score(y_true, y_pred, paper_average="macro") == f1_score(y_true, y_pred, average="micro")
+    True
+    """
+    zero = formulas.read_zero_division(zero_division)
+    if paper_average == "weighted":
+        counts = count(y_true, y_pred, sample_weight=sample_weight)
+        return float(formulas.paper_weighted_f1(counts, zero_division=zero))
+    ours = {"macro": "micro", "micro": "macro"}
+    if paper_average not in ours:
+        raise ValueError(f'paper_average must be "macro", "micro" or "weighted", got {paper_average!r}')
+    average = ours[paper_average]
+    return float(f1_score(y_true, y_pred, average=average, zero_division=zero, sample_weight=sample_weight))
+
+
+def score_sets(
+    formula: formulas.Formula,
+    y_true: Any,
+    y_pred: Any,
+    average: str | None,
+    zero_division: float,
+    sample_weight: Any,
+) -> float | FloatArray:
+    """Average a formula over the counts of label sets, as every function of this module does."""
+    formulas.read_average(average)
+    zero = formulas.read_zero_division(zero_division)
+    true, pred = _read_pair(y_true, y_pred)
+    labels, examples = count_both(true, pred, sample_weight=sample_weight)
+    if average == "samples":
+        values = formulas.average_counts(formula, examples, average=None, zero_division=zero)
+        weight = read_weight(sample_weight, true.shape[0])
+        return float(formulas.mean_of_defined(values, weight, zero_division=np.nan))
+    result = formulas.average_counts(formula, labels, average=average, zero_division=zero)
+    return result if average is None else float(result)
+
+
+def _read_pair(y_true: Any, y_pred: Any) -> tuple[Labels, Labels]:
+    true, pred = read_labels(y_true, "y_true"), read_labels(y_pred, "y_pred")
+    require_same_shape(true.shape, pred.shape, "y_pred")
+    return true, pred
