@@ -1,12 +1,16 @@
 """The Chebyshev radius: known polygons, an independent solver, and bounds that cannot be forged."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 import labelproof as lp
+from labelproof.verification.brackets import Brackets
+from labelproof.verification.proofs import float_rows
+from labelproof.verification.regions import make_layer
 
 
 def by_linprog(weight, active, box, bias=None, low=None, high=None):
@@ -145,8 +149,10 @@ def forged(**changes):
         ({"ptr": lambda a: a[:1]}, "expected ends of multipliers"),
         ({"sets": lambda a: a + 1}, "expected a radius for each argmaxable label set"),
         ({"box": lambda a: a / 2}, "expected a radius of at most"),
-        ({"box": lambda a: -a}, "expected a positive box"),
+        ({"box": lambda a: -a}, "expected a box from"),
         ({"lower": lambda a: a[:0]}, "expected bounds and centres of 1 radii"),
+        ({"ptr": lambda a: a[None]}, "expected ends and labels with one axis"),
+        ({"rows": lambda a: a[None], "multipliers": lambda a: a[None]}, "expected ends and labels with one axis"),
     ],
 )
 def test_a_forged_bracket_is_refused(changes, message):
@@ -159,10 +165,12 @@ def test_a_forged_bracket_is_refused(changes, message):
     [
         ({"rule": "topk"}, "radius goes with rule='sigmoid' only, got rule='topk'"),
         ({"rule": "sparsemax"}, "radius goes with rule='sigmoid' only"),
-        ({"box": 0.0}, "box must be a positive number, got 0.0"),
-        ({"box": np.nan}, "box must be a positive number, got nan"),
-        ({"box": np.inf}, "box must be a positive number, got inf"),
-        ({"box": "1"}, "box must be a positive number, got 1"),
+        ({"box": 0.0}, r"box must be a positive number, from 1e-150 to 1e\+150, got 0.0"),
+        ({"box": np.nan}, "box must be a positive number, .* got nan"),
+        ({"box": np.inf}, "box must be a positive number, .* got inf"),
+        ({"box": "1"}, "box must be a positive number, .* got 1"),
+        ({"box": 1e151}, r"box must be a positive number, .* got 1e\+151"),
+        ({"box": Fraction(1, 10**400)}, "box must be a positive number"),
         ({"eps": -1.0}, "eps must be a number ≥ 0, got -1.0"),
         ({"eps": np.nan}, "eps must be a number ≥ 0, got nan"),
         ({"certify": False}, "radius must come with certify=True"),
@@ -184,3 +192,47 @@ def test_a_programme_that_breaks_down_leaves_bounds_that_hold(monkeypatch):
     assert broken.radius[0] <= sound.radius_upper[0]
     assert sound.radius[0] <= broken.radius_upper[0]
     broken.check()
+
+
+def test_weights_that_underflow_beside_a_large_bias_still_count():
+    v = lp.verify(np.array([[1e-300], [1.0]]), [[0, 1]], bias=[-1e30, 0.0], radius=True)
+    assert v.status[0] == 1
+    assert v.radius[0] == 0.0  # label 0 needs x > 1e330, far outside the box
+    v.check()
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e-200, 1e-300, 1e300])
+def test_multipliers_of_any_size_prove_no_less_than_the_truth(factor):
+    v = lp.verify(np.array([[1.0, 1.0], [3.0, -1.0]]), [[0, 1]], radius=True, box=1e-100)
+    active, rows, multipliers = v.label_sets[0], v.radii.rows, v.radii.multipliers
+    bound = Brackets(v.layer, float_rows(v.layer), v.radii.box).upper(active, rows, multipliers * factor)
+    assert bound >= v.radius[0]
+
+
+def test_tiny_norms_give_no_upper_bound_below_the_truth():
+    v = lp.verify(np.array([[1e-118]]), [[0]], bias=[1.0], radius=True)  # the radius is about 1e118
+    brackets, label = Brackets(v.layer, float_rows(v.layer), v.radii.box), np.array([0])
+    for exponent in range(-1070, 0, 10):
+        assert brackets.upper(label, label, np.array([2.0**exponent])) >= v.radius[0]
+
+
+def test_the_smallest_floats_round_outwards():
+    v = lp.verify(np.ones((1, 3)), [[0]], domain=(0.0, 5e-324), radius=True)
+    assert v.radius[0] <= 5e-324  # the truth is √3 of it
+
+
+def test_radii_belong_to_the_sigmoid_rule():
+    v = forged()
+    with pytest.raises(lp.CertificateError, match="expected no radii with rule='topk', got some"):
+        replace(v, layer=replace(v.layer, rule="topk")).check()
+
+
+def test_a_witness_place_beyond_the_points_is_refused_even_beside_fractions():
+    v = lp.verify(np.eye(2), [[0]])
+    with pytest.raises(lp.CertificateError, match="expected a witness, got none"):
+        replace(v, point_of=np.array([7]), fractions={0: (Fraction(1), Fraction(-1))}).check()
+
+
+def test_a_bias_and_cuts_that_overflow_together_are_refused():
+    with pytest.raises(ValueError, match="bias minus the logits of thresholds must be finite"):
+        make_layer(np.eye(1), bias=[1.7e308], theta=[-1.7e308])

@@ -11,7 +11,7 @@ import pytest
 import labelproof as lp
 from labelproof.errors import CertificateError, DataFormatError
 from labelproof.verification import store
-from labelproof.verification.radius import Radii
+from labelproof.verification.brackets import Radii
 
 RNG = np.random.default_rng(5)
 WEIGHT = RNG.standard_normal((9, 3)).astype(np.float32)

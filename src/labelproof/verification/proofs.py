@@ -270,7 +270,7 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     numbers = rows.tolist()
     if not 1 <= len(numbers) <= layer.width + 1:
         return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
-    extra = {row for row in numbers if not 0 <= row < layer.n_labels}
+    extra = set(rows[(rows < 0) | (rows >= layer.n_labels)].tolist())
     if (np.diff(rows) <= 0).any() or (extra and not extra <= set(layer.extra_rows())):
         return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):

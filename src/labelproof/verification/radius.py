@@ -1,82 +1,24 @@
 """The Chebyshev radius of each argmaxable label set's region within a box, between proven bounds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.brackets import Brackets
+from labelproof.verification.brackets import Brackets, Radii
 from labelproof.verification.engine import in_threads
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.proofs import Witness, float_rows
 from labelproof.verification.regions import OutputLayer
 
-__all__ = ["Radii", "as_floats", "measure_radii"]
+__all__ = ["as_floats", "measure_radii"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
 MOST = Fraction(10) ** 300
 LOOSE = 1e-12  # bounds are kept looser by this share, and by some slack, so that they hold again elsewhere
-
-
-@dataclass(frozen=True, eq=False)
-class Radii:
-    """Bounds of the radius of some label sets, with their evidence.
-
-    Attributes
-    ----------
-    box
-        The features are within ±box.
-    sets
-        Which label sets: those that are argmaxable.
-    lower, upper
-        float64 (n,): the radius lies between them. Both are 0 where no ball fits into the box.
-    centers
-        float64 (n, d): the centre that proves the lower bound.
-    ptr, rows, multipliers
-        Labels and multipliers that prove the upper bound, ``rows[ptr[i]:ptr[i + 1]]`` for the i-th of ``sets``.
-    """
-
-    box: float
-    sets: Indices
-    lower: Floats
-    upper: Floats
-    centers: Floats
-    ptr: Indices
-    rows: Indices
-    multipliers: Floats
-
-    def frame_fault(self, n_labels: int, d: int) -> str | None:
-        """Return what is wrong with the arrays that hold the evidence, or None."""
-        n = len(self.sets)
-        if not (np.isfinite(self.box) and self.box > 0):
-            return f"expected a positive box, got {self.box}"
-        if self.lower.shape != (n,) or self.upper.shape != (n,) or self.centers.shape != (n, d):
-            return f"expected bounds and centres of {n} radii, got {self.lower.shape} and {self.centers.shape}"
-        ends, rows = self.ptr, self.rows
-        if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(rows) or (np.diff(ends) < 0).any():
-            return f"expected ends of multipliers that ascend from 0 to {len(rows)}, got others"
-        if self.multipliers.shape != rows.shape or not ((rows >= 0) & (rows < n_labels)).all():
-            return f"expected a multiplier for each of some labels below {n_labels}, got others"
-        return None
-
-    def fault(self, brackets: Brackets, loose: Brackets, active: Indices, i: int) -> str | None:
-        """Return what is wrong with the bounds of the i-th set, or None if they are proven.
-
-        ``loose`` has more slacks than the bounds were made with: what lies beyond it does not come from the evidence.
-        """
-        part = slice(self.ptr[i], self.ptr[i + 1])
-        rows, multipliers, center = self.rows[part], self.multipliers[part], self.centers[i]
-        least, far = (max(b.lower(active, center), 0.0) for b in (brackets, loose))
-        if not far * (1 - 1e-9) <= self.lower[i] <= least:
-            return f"expected a radius of at most {least} from its centre, got {self.lower[i]}"
-        most, far = (max(b.upper(active, rows, multipliers), 0.0) for b in (brackets, loose))
-        if not most <= self.upper[i] <= far * (1 + 1e-9):
-            return f"expected an upper bound of at least {most} from its multipliers, got {self.upper[i]}"
-        return None
 
 
 def as_floats(witness: Witness) -> Floats:
@@ -172,7 +114,8 @@ def _measure(
         rows, weights = programme.multipliers()
         if lowest[i] <= 0:  # the witness at least is inside
             lowest[i], centers[i] = brackets.lower(active, near[i]), near[i]
-        multipliers = weights / np.linalg.norm(brackets.floats.rows[rows, : layer.d], axis=1)
+        norms = np.linalg.norm(brackets.floats.rows[rows, : layer.d], axis=1)
+        multipliers = weights / np.where(norms > 0, norms, 1.0)  # a norm may underflow beside a large offset
         upper = brackets.upper(active, rows, multipliers)
         lower, upper = max(lowest[i], 0.0) * (1 - LOOSE), max(upper, 0.0) * (1 + LOOSE)
         found.append((lower, upper, centers[i], rows, multipliers))
@@ -233,7 +176,7 @@ class _Programme:
         scores[self.places] = np.inf
         eps, most = self.v[-1], max(30, self.problem.layer.d // 2)
         gap = eps - scores.min()
-        if gap <= 3e-7 * abs(eps) + 1e-12:  # float32 sees no more; the bounds tell the truth
+        if not gap > 3e-7 * abs(eps) + 1e-12:  # float32 sees no more, or NaN; the bounds tell the truth
             return False
         new = np.flatnonzero(scores < eps - 0.3 * gap)
         if len(new) > most:

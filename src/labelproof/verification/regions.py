@@ -291,7 +291,10 @@ def _offset(bias: Any, theta: Floats | None, n_labels: int) -> tuple[Floats | No
         return None, None
     b = np.zeros(n_labels) if bias is None else _per_label("bias", bias, n_labels)
     theta = np.zeros(n_labels) if theta is None else theta
-    total = b - theta  # with the rounding error of the difference, after Knuth
+    with np.errstate(over="ignore"):
+        total = b - theta  # with the rounding error of the difference, after Knuth
+    if not np.isfinite(total).all():
+        raise ValueError("bias minus the logits of thresholds must be finite, got an overflow")
     back = total - b
     return total, (b - (total - back)) - (theta + back)
 

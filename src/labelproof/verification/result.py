@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.errors import CertificateError
-from labelproof.verification.brackets import Brackets
+from labelproof.verification.brackets import Brackets, Radii
 from labelproof.verification.certificates import Argmaxable, Certificate, Unargmaxable, Undecided
 from labelproof.verification.engine import Evidence, in_threads
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.margins import UnitWeights, margin
 from labelproof.verification.progress import progress_bar
 from labelproof.verification.proofs import FloatRows, Witness, conflict_faults, float_rows, witness_faults
-from labelproof.verification.radius import Radii
 from labelproof.verification.regions import OutputLayer, require_subnormals
 
 __all__ = ["Verification", "pack"]
@@ -194,7 +193,8 @@ class Verification(Sequence[Certificate]):
         if ends[0] != 0 or ends[-1] != len(self.conflict_rows) or (np.diff(ends) < 0).any():
             return f"expected ends of conflicts that ascend from 0 to {len(self.conflict_rows)}, got others"
         for i in range(n_sets):
-            if self.status[i] == 1 and not (0 <= self.point_of[i] < len(self.points) or i in self.fractions):
+            has_point = 0 <= self.point_of[i] < len(self.points)
+            if self.status[i] == 1 and not (has_point or (self.point_of[i] == -1 and i in self.fractions)):
                 return f"label set {i} is not proven: expected a witness, got none"
             if self.status[i] == -1 and i not in self.reasons:
                 return f"label set {i}: expected a reason why it is undecided, got none"
@@ -205,7 +205,7 @@ class Verification(Sequence[Certificate]):
             return None
         if not np.array_equal(self.radii.sets, np.flatnonzero(self.status == 1)):
             return "expected a radius for each argmaxable label set, got others"
-        return self.radii.frame_fault(self.layer.n_labels, self.layer.d)
+        return self.radii.frame_fault(self.layer)
 
     def save(self, path: str | PathLike[str], *, label_names: Sequence[str] | None = None) -> None:
         """Write everything but the weights to one file, by custom ``*.npz``; `load_verification` reads it."""

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
+from labelproof.verification.brackets import Radii
 from labelproof.verification.labels import LabelSets
-from labelproof.verification.radius import Radii
 from labelproof.verification.regions import OutputLayer, make_layer
 from labelproof.verification.result import Verification
 
@@ -347,7 +347,7 @@ def _radii(box: float, arrays: dict[str, Array], layer: OutputLayer) -> Radii:
         array = stored[name]
         _require(array is not None and array.dtype == dtype, f"radius_{name}", f"an array of {np.dtype(dtype)}")
     radii = Radii(box, **stored)  # type: ignore[arg-type] # each was checked
-    fault = radii.frame_fault(layer.n_labels, layer.d)
+    fault = radii.frame_fault(layer)
     _require(fault is None, "radii", str(fault))
     return radii
 

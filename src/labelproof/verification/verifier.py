@@ -2,16 +2,27 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
+import numpy as np
+
+from labelproof.verification.brackets import LEAST_BOX, MOST_BOX
 from labelproof.verification.engine import decide
-from labelproof.verification.labels import read_label_sets
+from labelproof.verification.labels import LabelSets, read_label_sets
 from labelproof.verification.progress import progress_bar
 from labelproof.verification.radius import as_floats, measure_radii
-from labelproof.verification.regions import Domain, Rule, Ties, make_layer
+from labelproof.verification.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.verification.result import Verification, pack
 
-__all__ = ["verify"]
+__all__ = ["DecisionRule", "verify"]
+
+
+class DecisionRule(Protocol):
+    """What `verify` needs of a fitted decision rule: the system of inequalities that its label sets satisfy."""
+
+    @property
+    def geometry(self) -> Any:
+        """A `labelproof.decisions.Geometry`, or None if no system describes the rule."""
 
 
 def verify(
@@ -20,7 +31,7 @@ def verify(
     *,
     bias: Any = None,
     thresholds: Any = None,
-    rule: Rule = "sigmoid",
+    rule: Rule | DecisionRule = "sigmoid",
     ties: Ties = "open",
     domain: Domain = None,
     radius: bool = False,
@@ -48,7 +59,8 @@ def verify(
         Default ½.
     rule
         "sigmoid": a label is active iff its logit is positive (or over its threshold). "topk": the active labels
-        have the largest logits. "sparsemax": the active labels are the support of sparsemax.
+        have the largest logits. "sparsemax": the active labels are the support of sparsemax. Or a fitted rule of
+        `labelproof.decisions` whose ``geometry`` is one of these, with its own thresholds or temperature.
     ties
         "open": all inequalities are strict, so a set that occurs only on a boundary does not count. "inactive": an
         inactive label may sit on the boundary, which is what ``logits > 0`` computes.
@@ -98,16 +110,17 @@ def verify(
         raise ValueError(f"n_jobs must be a positive number of threads, got {n_jobs}")
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
         raise ValueError(f"time_limit must be a number of seconds, got {time_limit}")
-    if radius and rule != "sigmoid":
-        raise ValueError(f"radius goes with rule='sigmoid' only, got rule={rule!r}")
     if radius and not certify:
         raise ValueError("radius must come with certify=True, since the bounds are part of the evidence")
-    if not (isinstance(box, Real) and 0 < box < float("inf")):
-        raise ValueError(f"box must be a positive number, got {box}")
+    if not (isinstance(box, Real) and LEAST_BOX <= box <= MOST_BOX):
+        raise ValueError(f"box must be a positive number, from {LEAST_BOX} to {MOST_BOX}, got {box}")
     if not (isinstance(eps, Real) and 0 <= eps < float("inf")):
         raise ValueError(f"eps must be a number ≥ 0, got {eps}")
-    layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties, domain=domain)
+    layer = _layer(weight, rule, bias=bias, thresholds=thresholds, ties=ties, domain=domain)
+    if radius and layer.rule != "sigmoid":
+        raise ValueError(f"radius goes with rule='sigmoid' only, got rule={layer.rule!r}")
     sets = read_label_sets(labels, layer.n_labels)
+    _require_size(sets, rule)
     with progress_bar("verifying", len(sets), show=progress) as advance:
         evidence = decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
     v = replace(pack(layer, sets, evidence, keep=certify), eps=float(eps))
@@ -116,3 +129,25 @@ def verify(
     points = {i: as_floats(e.witness) for i, e in enumerate(evidence) if e.witness is not None}
     with progress_bar("measuring radii", len(points), show=progress) as advance:
         return replace(v, radii=measure_radii(layer, sets, points, float(box), n_jobs, advance))
+
+
+def _layer(weight: Any, rule: Rule | DecisionRule, *, thresholds: Any, **options: Any) -> OutputLayer:
+    """Hold the classifier exactly, with the cuts or the temperature of a decision rule."""
+    if isinstance(rule, str) or not hasattr(rule, "geometry"):
+        return make_layer(weight, rule=rule, thresholds=thresholds, **options)  # type: ignore[arg-type] # it says which
+    geometry = rule.geometry
+    if geometry is None:
+        raise ValueError(f"rule must have label sets that linear inequalities describe, got {type(rule).__name__}")
+    if thresholds is not None:
+        raise ValueError(f"thresholds must be left to the rule, got both thresholds and {type(rule).__name__}")
+    cuts = geometry.logit_cuts(len(weight)) if geometry.rule == "sigmoid" else None
+    return make_layer(weight, rule=geometry.rule, theta=cuts, temperature=geometry.temperature or 1.0, **options)
+
+
+def _require_size(sets: LabelSets, rule: Rule | DecisionRule) -> None:
+    """Refuse sets that a rule never gives because it gives as many labels to every example."""
+    size = getattr(getattr(rule, "geometry", None), "size", None)
+    other = [] if size is None else np.flatnonzero(np.diff(sets.indptr) != size).tolist()
+    if other:
+        first, name = other[0], type(rule).__name__
+        raise ValueError(f"labels must have the {size} labels that {name} gives, got {len(sets[first])} in set {first}")
