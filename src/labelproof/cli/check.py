@@ -40,10 +40,13 @@ def check(
     verdicts = summary.counts(v)
     proven = verdicts["argmaxable"] + verdicts["unargmaxable"]
     if as_json:
-        print_json({"proven": fault is None, "fault": fault, **verdicts, "seconds": round(seconds, 3)})
+        assumed = {"assumptions": summary.assumptions(v)}
+        print_json({"proven": fault is None, "fault": fault, **verdicts, **assumed, "seconds": round(seconds, 3)})
     elif fault is None:
         undecided = f"; {verdicts['undecided']:,} are undecided" if verdicts["undecided"] else ""
         console().print(f"{plural(proven, 'verdict')} proven again in {seconds:.1f} s{undecided}.")
+        stated = "; ".join(f"{name} {value}" for name, value in summary.assumptions(v).items())
+        console().print(f"They are about these weights with: {stated}.", highlight=False)
     else:
         console().print(f"Not proven: {fault}.")
     if fault is not None:

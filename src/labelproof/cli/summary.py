@@ -12,6 +12,7 @@ from labelproof.cli.console import percent, table
 from labelproof.verification import Unargmaxable, Verification
 
 __all__ = [
+    "assumptions",
     "by_active_labels",
     "conflict_parts",
     "conflict_table",
@@ -34,6 +35,19 @@ def counts(v: Verification, which: Any = slice(None)) -> dict[str, int]:
         "argmaxable": int((status == 1).sum()),
         "unargmaxable": int((status == 0).sum()),
         "undecided": int((status == -1).sum()),
+    }
+
+
+def assumptions(v: Verification) -> dict[str, str]:
+    """Say which classifier the verdicts are about, beside its weights: what a result file states by itself."""
+    layer = v.layer
+    free = layer.low is None and layer.high is None
+    nonnegative = layer.low is not None and layer.high is None and not layer.low.any()
+    return {
+        "rule": layer.rule,
+        "thresholds": "½" if layer.theta is None else "those of the file",
+        "ties": layer.ties,
+        "domain": "all features" if free else "features ≥ 0" if nonnegative else "features within the file's bounds",
     }
 
 
