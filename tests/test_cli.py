@@ -153,7 +153,9 @@ def test_a_saved_result_can_be_checked_with_the_printed_command(folder):
     checked = CliRunner().invoke(app, command.removeprefix("labelproof "))
     assert checked.exit_code == 0, checked.output
     assert "5 verdicts proven again" in checked.stdout
-    assert "rule sigmoid; thresholds ½; ties open; domain all features" in " ".join(checked.stdout.split())
+    assert "rule sigmoid; thresholds those of the file; ties open; domain all features" in " ".join(
+        checked.stdout.split()
+    )
 
 
 def test_the_options_reach_the_verifier(folder):

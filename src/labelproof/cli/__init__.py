@@ -9,20 +9,30 @@ import typer
 from labelproof.cli.check import check
 from labelproof.cli.console import Verbs
 from labelproof.cli.count import count
+from labelproof.cli.data import data
 from labelproof.cli.demo import demo
+from labelproof.cli.evaluate import evaluate
 from labelproof.cli.explain import explain
 from labelproof.cli.plan import plan
+from labelproof.cli.predict import predict
+from labelproof.cli.train import train
+from labelproof.cli.tune import tune
 from labelproof.cli.verify import verify
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(cls=Verbs, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 app.command(epilog="Example: labelproof demo")(demo)
+app.add_typer(data, name="data")
 app.command(epilog="Example: labelproof verify W.npz --labels Y.npz -o result.npz --fail-under 0.99")(verify)
 app.command(epilog="Example: labelproof check result.npz --weights W.npz")(check)
 app.command(epilog="Example: labelproof explain W.npz --set 3,17,20 --label-names names.txt")(explain)
 app.command(epilog="Example: labelproof count 1000 50 -k 8")(count)
 app.command(epilog="Example: labelproof plan --labels Y.npz")(plan)
+app.command(epilog="Example: labelproof tune --scores S.npy --labels Y.npz --metric micro-f1 -o rule.json")(tune)
+app.command(epilog="Example: labelproof evaluate --scores S.npy --labels Y.npz --rule rule.json")(evaluate)
+app.command(epilog="Example: labelproof train config.yaml trainer.epochs=10 -o runs/first")(train)
+app.command(epilog="Example: labelproof predict runs/first/model new.csv -o predictions.jsonl")(predict)
 
 
 def main() -> None:
