@@ -1,0 +1,136 @@
+"""labelproof evaluate: how good are these scores, and the label sets that a rule makes of them?"""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labelproof.cli.console import console, plural, print_json, table
+from labelproof.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from labelproof.decisions import Rule
+
+__all__ = ["ScoreKindOption", "Scores", "TrueLabels", "evaluate"]
+
+Scores = Annotated[
+    Path,
+    typer.Option(
+        "--scores",
+        "-s",
+        help="Scores of shape (examples, labels): .npy, .npz (array 'scores'), .csv, .tsv or .parquet.",
+        show_default=False,
+    ),
+]
+TrueLabels = Annotated[
+    Path,
+    typer.Option(
+        "--labels",
+        "-l",
+        help="True labels of the same examples: a 0/1 matrix (.npy, .npz, .csv, .parquet), a sparse matrix (.npz), "
+        "or one set a line (.txt, .jsonl: indices).",
+        show_default=False,
+    ),
+]
+ScoreKindOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="logits|probabilities",
+        help="What the scores are; rules that need it are left out else.",
+        show_default=False,
+    ),
+]
+
+SHOWN = (
+    "micro-f1", "macro-f1", "samples-f1", "micro-precision", "micro-recall", "hamming-loss", "exact-match",
+    "never-predicted-share", "label-set-coverage", "precision@1", "precision@5", "ndcg@5", "lrap",
+    "macro-average-precision", "macro-auroc", "micro-ece", "brier-loss",
+)  # fmt: skip
+
+
+def evaluate(
+    scores: Scores,
+    labels: TrueLabels,
+    rule: Annotated[
+        Path | None, typer.Option(help="Decision rule that labelproof tune wrote.", show_default=False)
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Predict labels whose score is larger, in place of a rule.", show_default=False)
+    ] = None,
+    score_kind: ScoreKindOption = None,
+    metric: Annotated[
+        str, typer.Option(metavar="NAME", help="The metric that --fail-under compares, as in macro-f1.")
+    ] = "micro-f1",
+    fail_under: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="Exit with code 1 if the metric is worse than this.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute every metric that scores and true labels allow; with a rule or a threshold, those of label sets too."""
+    from labelproof import metrics
+    from labelproof.cli.scores import read_scores, read_true_labels
+    from labelproof.decisions.inputs import read_finite
+
+    measure = metrics.by_name(metric)
+    chosen = _rule(rule, threshold)
+    if fail_under is not None and chosen is None and measure.kind == "set":
+        raise ValueError(f"--fail-under with {metric} needs --rule or --threshold, got neither")
+    y_score = read_finite(read_scores(scores))
+    y_true = read_true_labels(labels, y_score.shape, scores)
+    y_pred = None if chosen is None else chosen.decide(y_score, sparse=True)
+    values = metrics.evaluate(y_true, y_score, y_pred, scores=score_kind)
+    if metric not in values and fail_under is not None:
+        values[metric] = measure(y_true, y_pred if measure.kind == "set" else y_score)
+    passed = fail_under is None or _is_as_good(values[metric], fail_under, measure.greater_is_better)
+    if as_json:
+        plain = {name: None if math.isnan(value) else value for name, value in values.items()}
+        print_json(
+            {
+                "examples": y_score.shape[0],
+                "labels": y_score.shape[1],
+                "rule": _words(chosen),
+                "metrics": plain,
+                "passed": passed,
+            }
+        )
+    else:
+        _print_values(
+            values,
+            f"{scores.name}: {plural(y_score.shape[0], 'example')} × {plural(y_score.shape[1], 'label')}",
+            chosen,
+        )
+        if not passed:
+            console().print(f"Not passed: {metric} is {values[metric]:.4f}, {fail_under} was required.")
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _rule(path: Path | None, threshold: float | None) -> "Rule | None":
+    from labelproof.cli.files import existing
+    from labelproof.decisions import Threshold, load_rule
+
+    if path is not None and threshold is not None:
+        raise ValueError("one of --rule and --threshold may be given, got both")
+    if path is not None:
+        return load_rule(existing(path))
+    return None if threshold is None else Threshold(threshold)
+
+
+def _is_as_good(value: float, wanted: float, greater_is_better: bool) -> bool:
+    return value >= wanted if greater_is_better else value <= wanted
+
+
+def _words(rule: "Rule | None") -> str | None:
+    return None if rule is None else repr(rule)
+
+
+def _print_values(values: dict[str, float], head: str, rule: "Rule | None") -> None:
+    out, lines = console(), table("metric", "value")
+    out.print(f"{head}; {'no decision rule' if rule is None else rule}\n", soft_wrap=True)
+    for name in SHOWN:
+        if name in values:
+            lines.add_row(name, f"{values[name]:.4f}")
+    out.print(lines)
+    out.print(f"\n{len(values)} metrics in all with --json.")

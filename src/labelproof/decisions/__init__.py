@@ -1,0 +1,42 @@
+"""Decision rules: which labels to output, given scores (n_examples, n_labels) of any model."""
+
+from labelproof.decisions.budgeted import BatchMacroTopK, MacroTopK
+from labelproof.decisions.calibrated import Calibrated
+from labelproof.decisions.calibration import (
+    Calibration,
+    IsotonicCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    load_calibration,
+)
+from labelproof.decisions.comparison import Comparison, default_rules, evaluate_rules
+from labelproof.decisions.expected_f import ExpectedF
+from labelproof.decisions.geometry import Geometry
+from labelproof.decisions.ranking import LabelCount, TopK
+from labelproof.decisions.rules import Rule, load_rule
+from labelproof.decisions.support import SparsemaxSupport
+from labelproof.decisions.thresholds import PerLabelThreshold, Threshold, ThresholdAveraging
+
+__all__ = [
+    "BatchMacroTopK",
+    "Calibrated",
+    "Calibration",
+    "Comparison",
+    "ExpectedF",
+    "Geometry",
+    "IsotonicCalibration",
+    "LabelCount",
+    "MacroTopK",
+    "PerLabelThreshold",
+    "PlattScaling",
+    "Rule",
+    "SparsemaxSupport",
+    "TemperatureScaling",
+    "Threshold",
+    "ThresholdAveraging",
+    "TopK",
+    "default_rules",
+    "evaluate_rules",
+    "load_calibration",
+    "load_rule",
+]
