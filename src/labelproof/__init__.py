@@ -7,8 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labelproof import activations, decisions, functional, heads, losses, metrics
+    from labelproof.activations import entmax, sparsemax
     from labelproof.errors import CertificateError, DataFormatError, LabelproofError, ModelFormatError
     from labelproof.heads import BottleneckHead, DFTHead, replace_head
+    from labelproof.losses import (
+        AsymmetricLoss,
+        BinaryCrossEntropyLoss,
+        ConfusionLoss,
+        EntmaxLoss,
+        FocalLoss,
+        PickAllLabelsLoss,
+        SigmoidF1Loss,
+        SparsemaxLoss,
+        UnboundedF1Loss,
+    )
     from labelproof.verification import Argmaxable, Unargmaxable, Undecided, Verification, verify
     from labelproof.verification.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.verification.cyclic import alternations
@@ -19,47 +32,75 @@ if TYPE_CHECKING:
 _ROOMS = {"activations", "decisions", "functional", "heads", "losses", "metrics"}
 _HOME = {
     "Argmaxable": "labelproof.verification",
+    "AsymmetricLoss": "labelproof.losses",
+    "BinaryCrossEntropyLoss": "labelproof.losses",
     "BottleneckHead": "labelproof.heads",
     "CertificateError": "labelproof.errors",
+    "ConfusionLoss": "labelproof.losses",
     "DFTHead": "labelproof.heads",
     "DataFormatError": "labelproof.errors",
+    "EntmaxLoss": "labelproof.losses",
     "Explanation": "labelproof.verification.explain",
+    "FocalLoss": "labelproof.losses",
     "LabelproofError": "labelproof.errors",
     "ModelFormatError": "labelproof.errors",
+    "PickAllLabelsLoss": "labelproof.losses",
     "Plan": "labelproof.verification.plan",
+    "SigmoidF1Loss": "labelproof.losses",
+    "SparsemaxLoss": "labelproof.losses",
     "Unargmaxable": "labelproof.verification",
+    "UnboundedF1Loss": "labelproof.losses",
     "Undecided": "labelproof.verification",
     "Verification": "labelproof.verification",
     "alternations": "labelproof.verification.cyclic",
     "count_argmaxable": "labelproof.verification.counting",
+    "entmax": "labelproof.activations",
     "explain": "labelproof.verification.explain",
     "load_verification": "labelproof.verification.store",
     "log10_argmaxable_fraction": "labelproof.verification.counting",
     "plan": "labelproof.verification.plan",
     "replace_head": "labelproof.heads",
+    "sparsemax": "labelproof.activations",
     "verify": "labelproof.verification.verifier",
 }
 
 __all__ = [
     "Argmaxable",
+    "AsymmetricLoss",
+    "BinaryCrossEntropyLoss",
     "BottleneckHead",
     "CertificateError",
+    "ConfusionLoss",
     "DFTHead",
     "DataFormatError",
+    "EntmaxLoss",
     "Explanation",
+    "FocalLoss",
     "LabelproofError",
     "ModelFormatError",
+    "PickAllLabelsLoss",
     "Plan",
+    "SigmoidF1Loss",
+    "SparsemaxLoss",
     "Unargmaxable",
+    "UnboundedF1Loss",
     "Undecided",
     "Verification",
+    "activations",
     "alternations",
     "count_argmaxable",
+    "decisions",
+    "entmax",
     "explain",
+    "functional",
+    "heads",
     "load_verification",
     "log10_argmaxable_fraction",
+    "losses",
+    "metrics",
     "plan",
     "replace_head",
+    "sparsemax",
     "verify",
 ]
 

@@ -1,0 +1,117 @@
+"""Losses, forward and backward, against torch's binary cross entropy in the same run.
+
+    python benchmarks/losses.py
+
+Writes benchmarks/results/losses.md. All losses take turns within each repeat. One thread is measured by its CPU time,
+which other users of the machine disturb less; two threads by the clock on the wall. The public formulas of sigmoidF1
+and of the asymmetric loss are written out in plain torch for comparison.
+"""
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from labelproof.losses import AsymmetricLoss, BinaryCrossEntropyLoss, FocalLoss, SigmoidF1Loss
+from labelproof.losses.targets import read_targets
+
+RESULTS = Path(__file__).parent / "results"
+SHAPES = [(256, 8921), (32, 8921), (256, 1000)]
+REPEATS = 30
+ACTIVE = 16  # labels of an example, as in medical coding
+OURS = {
+    "SigmoidF1Loss": (SigmoidF1Loss(), 1.0, 0.5),
+    "SigmoidF1Loss(beta=2, eta=1)": (SigmoidF1Loss(2.0, 1.0), None, None),
+    "FocalLoss": (FocalLoss(), 1.3, 1.3),
+    "AsymmetricLoss": (AsymmetricLoss(), 1.3, 1.3),
+    "BinaryCrossEntropyLoss": (BinaryCrossEntropyLoss(), None, None),
+}
+
+
+def plain_sigmoid_f1(logits: Tensor, targets: Tensor) -> Tensor:
+    s = torch.sigmoid(logits)
+    tp, fp, fn = (s * targets).sum(0), (s * (1 - targets)).sum(0), ((1 - s) * targets).sum(0)
+    return (1 - 2 * tp / (2 * tp + fn + fp + 1e-16)).mean()
+
+
+def plain_asymmetric(logits: Tensor, targets: Tensor) -> Tensor:
+    p = torch.sigmoid(logits)
+    q = (1 - p + 0.05).clamp(max=1)
+    loss = targets * p.clamp(min=1e-8).log() + (1 - targets) * q.clamp(min=1e-8).log()
+    share = p * targets + q * (1 - targets)
+    return -(loss * (1 - share) ** (1 * targets + 4 * (1 - targets))).mean()
+
+
+def rows(n: int, n_labels: int, threads: int) -> list[str]:
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    logits = (3 * torch.randn(n, n_labels) - 4).requires_grad_()
+    lists = [torch.randperm(n_labels)[:ACTIVE].tolist() for _ in range(n)]
+    sparse = read_targets(logits, lists)
+    dense = torch.zeros(n, n_labels)
+    dense[sparse.rows, sparse.columns] = 1
+    tasks: dict[tuple[str, str], tuple[Callable[..., Tensor], object, float | None]] = {
+        ("torch BCE with logits", "dense"): (binary_cross_entropy_with_logits, dense, None),
+        ("sigmoidF1, plain formula", "dense"): (plain_sigmoid_f1, dense, None),
+        ("asymmetric, plain formula", "dense"): (plain_asymmetric, dense, None),
+    }
+    for name, (loss, wanted_dense, wanted_lists) in OURS.items():
+        tasks[name, "dense"] = loss, dense, wanted_dense
+        tasks[name, "index lists"] = loss, lists, wanted_lists
+        tasks[name, "indices, read before"] = loss, sparse, wanted_lists
+    seconds = measure(logits, tasks, time.process_time if threads == 1 else time.perf_counter)
+    base = seconds["torch BCE with logits", "dense"]
+    lines = []
+    for key, (_, _, wanted) in tasks.items():
+        median, low = statistics.median(seconds[key]), min(seconds[key])
+        goal = f"≤ {wanted}" if wanted and (n, n_labels) == SHAPES[0] else ""
+        lines.append(
+            f"| {n}×{n_labels} | {threads} | {key[0]} | {key[1]} | {1e3 * median:.2f} | {1e3 * low:.2f} "
+            f"| **{median / statistics.median(base):.2f}** | {low / min(base):.2f} | {goal} |"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def measure(
+    logits: Tensor,
+    tasks: dict[tuple[str, str], tuple[Callable[..., Tensor], object, float | None]],
+    clock: Callable[[], float],
+) -> dict[tuple[str, str], list[float]]:
+    seconds: dict[tuple[str, str], list[float]] = {key: [] for key in tasks}
+    for repeat in range(REPEATS + 3):  # the first load compiled code
+        for key, (loss, targets, _) in tasks.items():
+            logits.grad = None
+            start = clock()
+            loss(logits, targets).backward()
+            if repeat >= 3:
+                seconds[key].append(clock() - start)
+    return seconds
+
+
+def main() -> None:
+    lines = [
+        "# Losses against torch's binary cross entropy\n",
+        f"Forward and backward, float32, {ACTIVE} labels for each example, {REPEATS} repeats in turn on "
+        f"{os.cpu_count()} cores with a load average of {os.getloadavg()[0]:.1f} at the start "
+        "(`python benchmarks/losses.py`).",
+        "Ratios of medians and of least times to torch's loss with the same shape and number of threads; CPU time for",
+        "one thread, wall-clock time for two.",
+        "*index lists* are Python lists, read with each call; *read before* are the same as `SparseTargets`.\n",
+        "| shape | threads | loss | targets | median, ms | least, ms | ratio | of least | wanted |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for threads in (1, 2):
+        for n, n_labels in SHAPES if threads == 1 else SHAPES[:1]:
+            lines += rows(n, n_labels, threads)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "losses.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Losses for multi-label classification. All act on logits; targets are dense, index lists, or sparse matrices."""
+
+from labelproof.losses.confusion_modules import ConfusionLoss, SigmoidF1Loss, UnboundedF1Loss
+from labelproof.losses.fenchel_young import EntmaxLoss, PickAllLabelsLoss, SparsemaxLoss
+from labelproof.losses.pointwise_modules import AsymmetricLoss, BinaryCrossEntropyLoss, FocalLoss
+from labelproof.losses.trainer import TrainerLoss
+
+__all__ = [
+    "AsymmetricLoss",
+    "BinaryCrossEntropyLoss",
+    "ConfusionLoss",
+    "EntmaxLoss",
+    "FocalLoss",
+    "PickAllLabelsLoss",
+    "SigmoidF1Loss",
+    "SparsemaxLoss",
+    "TrainerLoss",
+    "UnboundedF1Loss",
+]

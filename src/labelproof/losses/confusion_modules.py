@@ -1,0 +1,285 @@
+"""The losses of `confusion` as torch modules, which keep what they learn and what they remember of earlier batches."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from labelproof.losses.confusion import AVERAGES, Average, average_loss, confusion_counts
+from labelproof.losses.counts import Scores
+from labelproof.losses.pooling import pool
+from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.losses.smooth_metrics import EMPTY, Empty, read_metric
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+
+__all__ = ["ConfusionLoss", "SigmoidF1Loss", "UnboundedF1Loss"]
+
+
+class ConfusionLoss(nn.Module):
+    """1 - metric of the smooth confusion matrix of a batch, with scores s = sigmoid(beta · (logit + eta)).
+
+    Parameters
+    ----------
+    metric
+        "f1", "fbeta" (with ``f_beta``), "accuracy", "precision", "recall", "specificity", "npv", "jaccard",
+        "balanced-accuracy" or "mcc".
+    beta, eta
+        Slope and shift of the sigmoid: numbers, or tensors of shape (n_labels,). beta must be positive.
+    learn
+        Which of "beta" and "eta" are parameters to be learned. beta is learned as its logarithm, so it stays positive.
+    average
+        As in scikit-learn: "macro" is the mean of the labels' metrics, "weighted" weighs them by the number of
+        positives, "micro" pools the counts of all labels, "samples" is the mean of the examples' metrics.
+    f_beta
+        How many times as much recall counts as precision, for ``metric="fbeta"``.
+    scores
+        What is counted: the "sigmoid" s, or beta · (logit + eta) itself with "logits".
+    empty
+        What to do with a label (or an example, for "samples") without a positive in the batch, for which F1 is 0
+        whatever is predicted, so that its false positives would cost nothing. "smooth" counts ``smoothing`` more
+        hits for it; "skip" leaves it out of the mean; "memory" adds its counts of earlier batches, and leaves it out
+        as long as those have no positive. Where a label has a positive, none of them changes anything. For metrics
+        that need a negative, such as specificity, labels without a negative are treated in the same way.
+    smoothing
+        The number of hits that "smooth" adds.
+    decay
+        By what the memory is multiplied with each batch.
+    label_weight
+        Tensor of shape (n_labels,): weights of the labels in the mean, or in the pooled counts for micro and samples.
+    reduction
+        "mean"; "sum", the same without its divisor; "none" for the loss of each label or example, not weighted, where
+        one that is left out has the loss 0. For micro all three are the one loss.
+    process_group
+        Processes that share a batch, such as ``torch.distributed.group.WORLD``. Their counts are added up, so that
+        the loss, and the gradient after it is averaged over the processes, are those of the whole batch.
+
+    Notes
+    -----
+    Counts of the whole batch under gradient accumulation, with the model's randomness the same in both passes::
+
+        with torch.no_grad():
+            counts = sum(loss.counts(model(x), y) for x, y in parts)
+        for x, y in parts:
+            loss(model(x), y, counts=counts).backward()  # the gradients add up to that of the whole batch
+        loss.remember(counts)  # for empty="memory"
+
+    Examples
+    --------
+    >>> loss = ConfusionLoss("jaccard", average="micro")
+    >>> loss(torch.zeros(2, 2), [[0], [1]])  # 1 - 1 / (2 + 2 - 1)
+    tensor(0.6667)
+    """
+
+    memory: Tensor | None
+
+    def __init__(
+        self,
+        metric: str = "f1",
+        *,
+        beta: float | Tensor = 1.0,
+        eta: float | Tensor = 0.0,
+        learn: tuple[Literal["beta", "eta"], ...] = (),
+        average: Average = "macro",
+        f_beta: float = 1.0,
+        scores: Scores = "sigmoid",
+        empty: Empty = "smooth",
+        smoothing: float = 1.0,
+        decay: float = 0.99,
+        label_weight: Tensor | None = None,
+        reduction: Reduction = "mean",
+        process_group: "ProcessGroup | None" = None,
+    ) -> None:
+        super().__init__()
+        read_metric(metric, f_beta)
+        check_choice("average", average, AVERAGES)
+        check_choice("scores", scores, ("sigmoid", "logits"))
+        check_choice("empty", empty, EMPTY)
+        check_choice("reduction", reduction, REDUCTIONS)
+        check_positive("beta", beta)
+        check_positive("smoothing", smoothing)
+        if not 0 <= decay <= 1:
+            raise ValueError(f"decay must lie between 0 and 1, got {decay}")
+        for name in learn:
+            check_choice("learn", name, ("beta", "eta"))
+        if average == "samples" and empty == "memory":
+            raise ValueError("empty must be 'skip' or 'smooth' for average='samples', got 'memory'")
+        self.metric, self.average, self.f_beta, self.scores = metric, average, f_beta, scores
+        self.empty, self.smoothing, self.decay = empty, smoothing, decay
+        self.reduction, self.process_group = reduction, process_group
+        self.log_beta = nn.Parameter(torch.as_tensor(beta).float().log()) if "beta" in learn else None
+        self.fixed_beta = 1.0 if "beta" in learn else _constant(beta)
+        self.eta = nn.Parameter(torch.as_tensor(eta).float()) if "eta" in learn else _constant(eta)
+        self.label_weight = None if label_weight is None else nn.Buffer(label_weight)
+        self.register_buffer("memory", None)
+
+    @property
+    def beta(self) -> float | Tensor:
+        """The slope of the sigmoid."""
+        return self.fixed_beta if self.log_beta is None else self.log_beta.exp()
+
+    def forward(
+        self,
+        logits: Tensor,
+        targets: Any,
+        *,
+        mask: Tensor | None = None,
+        example_weight: Tensor | None = None,
+        counts: Tensor | None = None,
+    ) -> Tensor:
+        """Return the loss of a batch, or of a part of a batch whose counts are given.
+
+        Parameters
+        ----------
+        logits
+            Tensor of shape (..., n_labels).
+        targets
+            Dense tensor of the same shape, index lists, or a sparse matrix; see `read_targets`.
+        mask
+            Bool tensor of the logits' shape, False where a label is unknown.
+        example_weight
+            Tensor of shape (...,).
+        counts
+            Counts of the whole batch, of which this is a part.
+        """
+        samples = self.average == "samples"
+        if samples and counts is not None:
+            raise ValueError("counts must be None for average='samples', whose losses of examples add up, got a tensor")
+        local = self._local_counts(logits, targets, mask, example_weight)
+        whole = local if samples else pool(local, counts, self.process_group)
+        loss = average_loss(
+            whole,
+            self.metric,
+            f_beta=self.f_beta,
+            average=self.average,
+            empty=self.empty,
+            smoothing=self.smoothing,
+            memory=self.memory,
+            weight=example_weight if samples else self.label_weight,
+            reduction=self.reduction,
+            process_group=self.process_group,
+        )
+        if counts is None:
+            self.remember(whole)
+        return loss
+
+    def counts(
+        self, logits: Tensor, targets: Any, *, mask: Tensor | None = None, example_weight: Tensor | None = None
+    ) -> Tensor:
+        """Return the counts of a part of a batch, over all processes of the group; counts of parts add up."""
+        if self.average == "samples":
+            raise ValueError("counts are not defined for average='samples', whose losses of examples add up")
+        return pool(self._local_counts(logits, targets, mask, example_weight), None, self.process_group)
+
+    @torch.no_grad()
+    def remember(self, counts: Tensor) -> None:
+        """Add the counts of a batch to the memory, when there is one and the module is in training."""
+        if self.empty == "memory" and self.training:
+            self.memory = counts.detach() if self.memory is None else self.decay * self.memory + counts.detach()
+
+    def extra_repr(self) -> str:
+        """Say what the module computes."""
+        return f"metric={self.metric!r}, average={self.average!r}, empty={self.empty!r}, reduction={self.reduction!r}"
+
+    def _local_counts(self, logits: Tensor, targets: Any, mask: Tensor | None, example_weight: Tensor | None) -> Tensor:
+        return confusion_counts(
+            logits,
+            targets,
+            beta=self.beta,
+            eta=self.eta,
+            scores=self.scores,
+            average=self.average,
+            mask=mask,
+            example_weight=example_weight,
+            label_weight=self.label_weight,
+        )
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Make room for a memory that was saved before it is loaded."""
+        saved = state_dict.get(f"{prefix}memory")
+        if saved is not None:
+            self.memory = torch.empty_like(saved)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+class SigmoidF1Loss(ConfusionLoss):
+    """1 - F1 of smooth counts: tp = Σ s·y, fp = Σ s·(1-y), fn = Σ (1-s)·y with s = sigmoid(beta · (logit + eta)).
+
+    `ConfusionLoss` with the metric "f1"; see there for the options.
+
+    Examples
+    --------
+    >>> SigmoidF1Loss(beta=2.0)(torch.tensor([[1.0], [-1.0]]), torch.tensor([[1.0], [0.0]]))  # 1 - 2s / (s + 1-s + 1)
+    tensor(0.1192)
+    """
+
+    def __init__(
+        self,
+        beta: float | Tensor = 1.0,
+        eta: float | Tensor = 0.0,
+        *,
+        learn: tuple[Literal["beta", "eta"], ...] = (),
+        average: Average = "macro",
+        empty: Empty = "smooth",
+        smoothing: float = 1.0,
+        decay: float = 0.99,
+        label_weight: Tensor | None = None,
+        reduction: Reduction = "mean",
+        process_group: "ProcessGroup | None" = None,
+    ) -> None:
+        super().__init__(
+            "f1",
+            beta=beta,
+            eta=eta,
+            learn=learn,
+            average=average,
+            empty=empty,
+            smoothing=smoothing,
+            decay=decay,
+            label_weight=label_weight,
+            reduction=reduction,
+            process_group=process_group,
+        )
+
+
+class UnboundedF1Loss(ConfusionLoss):
+    """1 - F1 of counts of the scores as they are: plain sigmoids, or raw logits.
+
+    With ``scores="logits"`` the loss has no bounds, and its denominator can change its sign: it is there to reproduce
+    the definition. See `ConfusionLoss` for the other options.
+
+    Examples
+    --------
+    >>> UnboundedF1Loss(scores="logits")(torch.tensor([[3.0], [0.0]]), torch.tensor([[1.0], [0.0]]))
+    tensor(-0.5000)
+    """
+
+    def __init__(
+        self,
+        scores: Scores = "sigmoid",
+        *,
+        average: Average = "macro",
+        empty: Empty = "smooth",
+        smoothing: float = 1.0,
+        decay: float = 0.99,
+        label_weight: Tensor | None = None,
+        reduction: Reduction = "mean",
+        process_group: "ProcessGroup | None" = None,
+    ) -> None:
+        super().__init__(
+            "f1",
+            scores=scores,
+            average=average,
+            empty=empty,
+            smoothing=smoothing,
+            decay=decay,
+            label_weight=label_weight,
+            reduction=reduction,
+            process_group=process_group,
+        )
+
+
+def _constant(value: float | Tensor) -> float | Tensor:
+    """Return a number as it is, and a tensor as a buffer, which moves with the module and is saved with it."""
+    return nn.Buffer(value) if isinstance(value, Tensor) else value

@@ -1,0 +1,131 @@
+"""Smooth counts: how many labels are predicted, and rightly so, when each counts by a score between 0 and 1.
+
+With scores s and targets y the four counts of a confusion matrix are linear in two sums, Σ s·y and Σ s. Both have a
+gradient in closed form, so metrics of the counts are differentiated on small vectors only.
+"""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from labelproof.activations.on_cpu import is_wrapped
+from labelproof.losses.compiled import applies, over_rows, row_blocks, target_arrays
+from labelproof.losses.kernels import count_gradient, count_sums
+from labelproof.losses.targets import SparseTargets
+
+__all__ = ["Scores", "smooth_counts"]
+
+Scores = Literal["sigmoid", "logits"]
+
+
+def smooth_counts(
+    logits: Tensor,
+    targets: Tensor | SparseTargets,
+    *,
+    dim: int = 0,
+    scores: Scores = "sigmoid",
+    mask: Tensor | None = None,
+    example_weight: Tensor | None = None,
+    label_weight: Tensor | None = None,
+) -> Tensor:
+    """Count, for each label or for each example, hits, predicted labels, positive labels, and all labels.
+
+    Parameters
+    ----------
+    logits
+        Tensor of shape (n_examples, n_labels), float32 or float64.
+    targets
+        Dense tensor of the same shape, or sparse targets.
+    dim
+        0 sums over examples (one count for each label), 1 over labels (one for each example).
+    scores
+        What stands for a prediction: the sigmoid of a logit, or the logit itself.
+    mask
+        Bool tensor of the logits' shape, False where a label is unknown and counts nowhere.
+    example_weight, label_weight
+        Tensors of shape (n_examples,) and () or (n_labels,).
+
+    Returns
+    -------
+    Tensor
+        Shape (4, n_labels) or (4, n_examples): Σ s·y, Σ s, Σ y, Σ 1.
+
+    Examples
+    --------
+    >>> smooth_counts(torch.zeros(2, 3), torch.tensor([[1.0, 0, 0], [1.0, 0, 1.0]]))
+    tensor([[1.0000, 0.0000, 0.5000],
+            [1.0000, 1.0000, 1.0000],
+            [2.0000, 0.0000, 1.0000],
+            [2.0000, 2.0000, 2.0000]])
+    """
+    weight = logits.new_ones(len(logits)) if example_weight is None else example_weight
+    plain = dim == 1 or scores == "logits" or mask is not None or label_weight is not None
+    if not plain and applies(logits, targets, weight):
+        counts: Tensor = _LabelCounts.apply(logits, targets, weight)  # type: ignore[no-untyped-call]
+        return counts
+    return _plain_counts(
+        _steps(logits) if scores == "sigmoid" else logits,
+        targets,
+        _known(logits, mask, example_weight, label_weight),
+        dim,
+    )
+
+
+class _LabelCounts(torch.autograd.Function):
+    """The counts for each label, by the compiled loops."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor | SparseTargets, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(logits, weight)
+        ctx.targets = targets
+        z, w, arrays = logits.contiguous().numpy(), weight.contiguous().numpy(), target_arrays(targets)
+        blocks = row_blocks(*logits.shape)
+        sums = torch.zeros(len(blocks), 4, logits.shape[1])
+        out = sums.numpy()
+        over_rows(lambda b, start, stop: count_sums(start, stop, z, *arrays, w, out[b]), blocks)
+        counts = sums.sum(0)
+        counts[3] = weight.sum()
+        return counts
+
+    @staticmethod
+    def backward(ctx: Any, by_counts: Tensor) -> tuple[Tensor, None, None]:
+        logits, weight = ctx.saved_tensors
+        if torch.is_grad_enabled() or is_wrapped(by_counts):  # the gradient itself is to be differentiated or mapped
+            with torch.enable_grad():
+                known = weight.unsqueeze(1).expand(logits.shape)
+                counts = _plain_counts(_steps(logits), ctx.targets, known, 0)
+            (gradient,) = torch.autograd.grad(counts, logits, by_counts, create_graph=torch.is_grad_enabled())
+            return gradient, None, None
+        z, w, arrays = logits.contiguous().numpy(), weight.contiguous().numpy(), target_arrays(ctx.targets)
+        by_hits, by_predicted = by_counts.contiguous().numpy()[:2]
+        gradient = torch.empty(logits.shape)
+        out = gradient.numpy()
+        blocks = row_blocks(*logits.shape)
+        over_rows(lambda _, start, stop: count_gradient(start, stop, z, *arrays, w, by_hits, by_predicted, out), blocks)
+        return gradient, None, None
+
+
+def _steps(logits: Tensor) -> Tensor:
+    """Return sigmoid(logits) whose gradient keeps its digits at both ends, where 1 - sigmoid would round to 0."""
+    return torch.where(logits > 0, 1 - torch.sigmoid(-logits), torch.sigmoid(logits))
+
+
+def _known(logits: Tensor, mask: Tensor | None, examples: Tensor | None, labels: Tensor | None) -> Tensor:
+    weight = logits.new_ones(1, 1) if mask is None else mask.to(logits.dtype)
+    weight = weight if examples is None else weight * examples.unsqueeze(1)
+    return (weight if labels is None else weight * labels).expand(logits.shape)
+
+
+def _plain_counts(scores: Tensor, targets: Tensor | SparseTargets, known: Tensor, dim: int) -> Tensor:
+    scores = scores * known
+    return torch.stack([_sum_at(scores, targets, dim), scores.sum(dim), _sum_at(known, targets, dim), known.sum(dim)])
+
+
+def _sum_at(values: Tensor, targets: Tensor | SparseTargets, dim: int) -> Tensor:
+    """Return Σ values·y over a dimension."""
+    if isinstance(targets, Tensor):
+        return (values * targets).sum(dim)
+    groups = targets.columns if dim == 0 else targets.rows
+    picked = values[targets.rows, targets.columns]
+    return values.new_zeros(values.shape[1 - dim]).index_add(0, groups, picked)

@@ -1,0 +1,85 @@
+"""The Fenchel–Young loss of each row: by the compiled kernels on the CPU, in plain torch elsewhere."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labelproof.activations import entmax
+from labelproof.activations.on_cpu import LISTED, SHORT, is_wrapped
+from labelproof.losses.fenchel_young.batch import Batch
+from labelproof.simplex.loss_kernels import gradient_rows, loss_rows
+from labelproof.simplex.threads import over_rows
+
+__all__ = ["cross_entropies", "losses_of_rows"]
+
+
+def losses_of_rows(batch: Batch, alpha: float) -> Tensor:
+    """Return the loss of each row, of shape (n,); 0 without a label."""
+    z = batch.logits
+    if alpha == 1 or z.device.type != "cpu" or torch.compiler.is_compiling() or is_wrapped(z):
+        return _plain_losses(z, batch, alpha)
+    losses: Tensor = _KernelLosses.apply(z, batch, alpha)  # type: ignore[no-untyped-call]
+    return losses
+
+
+def cross_entropies(logits: Tensor, batch: Batch) -> Tensor:
+    """Return log Σ exp z − q·z for each row, in plain torch."""
+    z = _shifted(logits, batch)
+    return z.exp().sum(-1).log() - batch.targets.product(z) * batch.inverse
+
+
+def _plain_losses(logits: Tensor, batch: Batch, alpha: float) -> Tensor:
+    """Return the loss of each row in plain torch, which can be differentiated twice, mapped and compiled."""
+    if alpha == 1:
+        return cross_entropies(logits, batch) + batch.targets.sum_of(_xlogx, batch.inverse)
+    z = _shifted(logits, batch)
+    p = entmax(z, alpha)
+    support = p != 0  # NaN is in it; elsewhere z may be −inf, and a power of 0 has no second derivative
+    product = (p * torch.where(support, z, 0)).sum(-1) - batch.targets.product(z) * batch.inverse
+    powers = batch.targets.sum_of(lambda q: q.pow(alpha), batch.inverse)
+    powers = powers - torch.where(support, torch.where(support, p, 1).pow(alpha), 0).sum(-1)
+    return product + powers / (alpha * (alpha - 1))
+
+
+class _KernelLosses(torch.autograd.Function):
+    """The loss of each row by the compiled kernels, which keep the supports for the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, batch: Batch, alpha: float) -> Tensor:
+        z, factor = logits.contiguous(), batch.inverse
+        n, k = z.shape
+        room = min(k, LISTED) if k > SHORT else 0
+        losses, roots = torch.empty(n, dtype=torch.float64), torch.empty((n, 2), dtype=torch.float64)
+        support, chances = torch.empty((n, room), dtype=torch.int32), z.new_empty((n, room))
+        kept = roots, support, chances, torch.empty(n, dtype=torch.int32)
+        given = z.numpy(), alpha, *batch.targets.arrays(), factor.numpy(), losses.numpy(), *(t.numpy() for t in kept)
+        over_rows(loss_rows, *given, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
+        ctx.save_for_backward(logits, factor, *kept)
+        ctx.batch, ctx.alpha = batch, alpha
+        return losses.to(z.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        logits, factor, *kept = ctx.saved_tensors
+        if torch.is_grad_enabled() or is_wrapped(gradient):  # the gradient itself is to be differentiated or mapped
+            with torch.enable_grad():
+                losses = _plain_losses(logits, ctx.batch, ctx.alpha)
+            return *torch.autograd.grad(losses, logits, gradient, create_graph=True), None, None
+        z = logits.contiguous()
+        n, k = z.shape
+        out = torch.empty_like(z)
+        arrays = (t.numpy() for t in (factor, gradient.contiguous(), *kept, out))
+        given = z.numpy(), ctx.alpha, *ctx.batch.targets.arrays(), *arrays
+        over_rows(gradient_rows, *given, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
+        return out, None, None
+
+
+def _shifted(logits: Tensor, batch: Batch) -> Tensor:
+    """Return logits less their maximum, and 0 in rows without a label, which may be −inf throughout."""
+    z = torch.where(batch.labelled[:, None], logits, 0)
+    return z - z.amax(-1, keepdim=True).detach()
+
+
+def _xlogx(q: Tensor) -> Tensor:
+    return torch.xlogy(q, q)

@@ -1,0 +1,307 @@
+"""Losses that act on each logit alone: binary cross entropy, focal, and asymmetric, as one family.
+
+With p = sigmoid(z), and p' = max(p - clip, 0) in the negative part, the loss of a logit z with target y is
+
+    y · a · (1 - p)^gamma_pos · -log(p)  +  (1 - y) · b · p'^gamma_neg · -log(1 - p').
+
+Cross entropy has gammas of 0, focal loss one gamma and no clip. A soft target mixes the two parts. All of it is
+computed from sigmoid(-z) where z is large, so the gradient of a prediction that is surely wrong does not round to 0.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from labelproof.activations.on_cpu import is_wrapped
+from labelproof.losses.compiled import applies, over_rows, row_blocks, target_arrays
+from labelproof.losses.kernels import pointwise_gradient, pointwise_sums
+from labelproof.losses.reduction import (
+    REDUCTIONS,
+    Reduction,
+    check_choice,
+    check_positive,
+    read_example_weight,
+    read_label_vector,
+    read_mask,
+)
+from labelproof.losses.targets import SparseTargets, promote, read_targets
+
+__all__ = ["Curve", "asymmetric_loss", "binary_cross_entropy_loss", "focal_loss", "pointwise_loss"]
+
+
+def binary_cross_entropy_loss(
+    logits: Tensor,
+    targets: Any,
+    *,
+    pos_weight: Tensor | float | None = None,
+    label_smoothing: float = 0.0,
+    label_weight: Tensor | None = None,
+    example_weight: Tensor | None = None,
+    mask: Tensor | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Return the binary cross entropy of logits.
+
+    Parameters
+    ----------
+    logits
+        Tensor of shape (..., n_labels).
+    targets
+        Dense tensor of the same shape, index lists, or a sparse matrix; see `read_targets`.
+    pos_weight
+        Weight of the positive part: a number, or a tensor of shape (n_labels,).
+    label_smoothing
+        ε in [0, 1): targets become (1 - ε)·y + ε/2.
+    label_weight, example_weight
+        Weights of shape (n_labels,) and (...,). As in torch, a mean is not divided by them.
+    mask
+        Bool tensor of the logits' shape, False where a label is unknown; such a label has no loss and does not count
+        in a mean.
+    reduction
+        "mean" over all known labels of all examples, "sum", or "none" for the logits' shape.
+
+    Examples
+    --------
+    >>> binary_cross_entropy_loss(torch.zeros(1, 2), [[0]])
+    tensor(0.6931)
+    """
+    return pointwise_loss(
+        logits,
+        targets,
+        Curve(smoothing=label_smoothing),
+        pos_weight=pos_weight,
+        label_weight=label_weight,
+        example_weight=example_weight,
+        mask=mask,
+        reduction=reduction,
+    )
+
+
+def focal_loss(
+    logits: Tensor,
+    targets: Any,
+    *,
+    alpha: float | None = 0.25,
+    gamma: float = 2.0,
+    grad_through_weights: bool = True,
+    label_weight: Tensor | None = None,
+    example_weight: Tensor | None = None,
+    mask: Tensor | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Return the focal loss: y·α·(1-p)^γ·-log(p) + (1-y)·(1-α)·p^γ·-log(1-p).
+
+    Parameters
+    ----------
+    logits, targets, label_weight, example_weight, mask, reduction
+        As for `binary_cross_entropy_loss`.
+    alpha
+        Weight of the positive part, from 0 to 1; the negative part has 1 - alpha. None gives both the weight 1.
+    gamma
+        Exponent that makes sure predictions count little, at least 0.
+    grad_through_weights
+        Whether the factors (1-p)^γ and p^γ are differentiated, or taken as constants.
+
+    Examples
+    --------
+    >>> focal_loss(torch.zeros(1, 2), [[0]], alpha=None)  # ¼ of the cross entropy
+    tensor(0.1733)
+    """
+    return pointwise_loss(
+        logits,
+        targets,
+        Curve(gamma, gamma, through=grad_through_weights, alpha=alpha),
+        label_weight=label_weight,
+        example_weight=example_weight,
+        mask=mask,
+        reduction=reduction,
+    )
+
+
+def asymmetric_loss(
+    logits: Tensor,
+    targets: Any,
+    *,
+    gamma_neg: float = 4.0,
+    gamma_pos: float = 1.0,
+    clip: float = 0.05,
+    grad_through_weights: bool = True,
+    label_weight: Tensor | None = None,
+    example_weight: Tensor | None = None,
+    mask: Tensor | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Return the asymmetric loss: y·(1-p)^γ₊·-log(p) + (1-y)·p'^γ₋·-log(1-p') with p' = max(p - clip, 0).
+
+    Parameters
+    ----------
+    logits, targets, label_weight, example_weight, mask, reduction
+        As for `binary_cross_entropy_loss`.
+    gamma_neg, gamma_pos
+        Exponents of the factors for negatives and positives, at least 0.
+    clip
+        Probability, at least 0 and less than 1, below which a negative has no loss.
+    grad_through_weights
+        Whether the factors (1-p)^γ₊ and p'^γ₋ are differentiated, or taken as constants.
+
+    Examples
+    --------
+    >>> asymmetric_loss(torch.tensor([[-3.0, -3.0]]), [[0]], reduction="none")  # a sure negative costs nothing
+    tensor([[2.9040, 0.0000]])
+    """
+    return pointwise_loss(
+        logits,
+        targets,
+        Curve(gamma_pos, gamma_neg, clip, through=grad_through_weights),
+        label_weight=label_weight,
+        example_weight=example_weight,
+        mask=mask,
+        reduction=reduction,
+    )
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What both parts of a loss look like: exponents, clip, weight alpha of the positive part, smoothing of targets.
+
+    ``through`` says whether the factors with the exponents are differentiated.
+    """
+
+    gamma_pos: float = 0.0
+    gamma_neg: float = 0.0
+    clip: float = 0.0
+    through: bool = True
+    alpha: float | None = None
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.gamma_pos >= 0 and self.gamma_neg >= 0):
+            raise ValueError(f"gamma must be at least 0, got {min(self.gamma_pos, self.gamma_neg)}")
+        if not 0 <= self.clip < 1:
+            raise ValueError(f"clip must be at least 0 and less than 1, got {self.clip}")
+        if self.alpha is not None and not 0 <= self.alpha <= 1:
+            raise ValueError(f"alpha must lie between 0 and 1, got {self.alpha}")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"label_smoothing must be at least 0 and less than 1, got {self.smoothing}")
+
+    def is_compiled(self) -> bool:
+        """Return whether the compiled loops know the exponents: whole numbers up to 7."""
+        return all(float(gamma).is_integer() and gamma <= 7 for gamma in (self.gamma_pos, self.gamma_neg))
+
+    def rates(self) -> tuple[float, float, int, int, float, int]:
+        """Return scale and shift of targets, both exponents, the clip, and 1 where factors are differentiated."""
+        e = self.smoothing
+        return 1.0 - e, e / 2, int(self.gamma_pos), int(self.gamma_neg), float(self.clip), int(self.through)
+
+    def smooth(self, targets: Tensor) -> Tensor:
+        """Return the targets moved towards one half."""
+        return targets if self.smoothing == 0 else targets * (1 - self.smoothing) + self.smoothing / 2
+
+    def parts(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the losses of logits as positives and as negatives."""
+        log_p, log_q = logsigmoid(logits), logsigmoid(-logits)
+        positive = -self._factor(self.gamma_pos * log_q) * log_p
+        if self.clip == 0:
+            return positive, -self._factor(self.gamma_neg * log_p) * log_q
+        under = torch.sigmoid(-logits) + self.clip  # 1 - p'
+        free = under >= 1
+        under = torch.where(free, 0.5, under)
+        negative = -self._factor(self.gamma_neg * torch.log1p(-under)) * under.log()
+        return positive, torch.where(free, 0.0, negative)
+
+    def _factor(self, log_factor: Tensor) -> Tensor:
+        return log_factor.exp() if self.through else log_factor.exp().detach()
+
+
+def pointwise_loss(
+    logits: Tensor,
+    targets: Any,
+    curve: Curve,
+    *,
+    pos_weight: Tensor | float | None = None,
+    label_weight: Tensor | None = None,
+    example_weight: Tensor | None = None,
+    mask: Tensor | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Return the loss with this curve; the other arguments are those of `binary_cross_entropy_loss`."""
+    check_choice("reduction", reduction, REDUCTIONS)
+    logits = promote(logits)
+    shape = logits.shape
+    read, known = read_targets(logits, targets), read_mask(mask, logits)
+    of_example = read_example_weight(example_weight, logits)
+    of_label = read_label_vector("label_weight", 1.0 if label_weight is None else label_weight, logits)
+    check_positive("pos_weight", 1.0 if pos_weight is None else pos_weight)
+    of_positive = read_label_vector("pos_weight", 1.0 if pos_weight is None else pos_weight, logits)
+    positive, negative = (1.0, 1.0) if curve.alpha is None else (curve.alpha, 1 - curve.alpha)
+    a, b = positive * of_label * of_positive, negative * of_label
+    logits = logits.reshape(-1, shape[-1])
+    rows = read.reshape(logits.shape) if isinstance(read, Tensor) else read
+    weight = logits.new_ones(len(logits)) if of_example is None else of_example
+    if reduction != "none" and known is None and curve.is_compiled() and applies(logits, rows, a, b, weight):
+        vectors = (v.expand(logits.shape[1]).contiguous() for v in (a, b))
+        total = _Sum.apply(logits, rows, curve, *vectors, weight)  # type: ignore[no-untyped-call]
+        return total / max(logits.numel(), 1) if reduction == "mean" else total
+    losses = _plain(logits, rows, curve, a, b)
+    losses = losses if of_example is None else losses * of_example.unsqueeze(1)
+    losses = losses if known is None else torch.where(known, losses, 0.0)
+    if reduction == "none":
+        return losses.reshape(shape)
+    if reduction == "sum":
+        return losses.sum()
+    return losses.sum() / (max(losses.numel(), 1) if known is None else known.sum().clamp(min=1))
+
+
+class _Sum(torch.autograd.Function):
+    """The sum of all losses, by the compiled loops."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        logits: Tensor,
+        targets: Tensor | SparseTargets,
+        curve: Curve,
+        positive: Tensor,
+        negative: Tensor,
+        weight: Tensor,
+    ) -> Tensor:
+        ctx.save_for_backward(logits, positive, negative, weight)
+        ctx.targets, ctx.curve = targets, curve
+        z, arrays, rates = logits.contiguous().numpy(), target_arrays(targets), curve.rates()
+        a, b, sums = positive.numpy(), negative.numpy(), torch.empty(len(logits))
+        out = sums.numpy()
+        blocks = row_blocks(*logits.shape)
+        over_rows(lambda _, start, stop: pointwise_sums(start, stop, z, *arrays, rates, a, b, out), blocks)
+        return (sums * weight).sum()
+
+    @staticmethod
+    def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor, None, None, None, None, None]:
+        logits, positive, negative, weight = ctx.saved_tensors
+        if torch.is_grad_enabled() or is_wrapped(by_sum):  # the gradient itself is to be differentiated or mapped
+            with torch.enable_grad():
+                total = (_plain(logits, ctx.targets, ctx.curve, positive, negative) * weight.unsqueeze(1)).sum()
+            (gradient,) = torch.autograd.grad(total, logits, by_sum, create_graph=torch.is_grad_enabled())
+            return gradient, None, None, None, None, None
+        z, arrays, rates = logits.contiguous().numpy(), target_arrays(ctx.targets), ctx.curve.rates()
+        a, b, w = positive.numpy(), negative.numpy(), (weight * by_sum).numpy()
+        gradient = torch.empty(logits.shape)
+        out = gradient.numpy()
+        blocks = row_blocks(*logits.shape)
+        over_rows(lambda _, start, stop: pointwise_gradient(start, stop, z, *arrays, rates, a, b, w, out), blocks)
+        return gradient, None, None, None, None, None
+
+
+def _plain(logits: Tensor, targets: Tensor | SparseTargets, curve: Curve, positive: Tensor, negative: Tensor) -> Tensor:
+    """Return the loss of each logit, in plain torch."""
+    as_positive, as_negative = curve.parts(logits)
+    as_positive, as_negative = positive * as_positive, negative * as_negative
+    if isinstance(targets, Tensor):
+        share = curve.smooth(targets)
+        return share * as_positive + (1 - share) * as_negative
+    ends = curve.smooth(logits.new_tensor([0.0, 1.0]))
+    losses = torch.lerp(as_negative, as_positive, ends[0]) if curve.smoothing else as_negative
+    places = (targets.rows, targets.columns)
+    return losses.index_put(places, torch.lerp(as_negative[places], as_positive[places], ends[1]))

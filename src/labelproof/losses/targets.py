@@ -1,0 +1,206 @@
+"""Targets in any form that users have, as one dense tensor or as the places of the positive labels.
+
+A loss reads its targets here once. Sparse targets stay sparse: nothing of the logits' size is made from them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from labelproof.activations.on_cpu import is_wrapped
+
+__all__ = ["SparseTargets", "is_class_indices", "promote", "read_class_indices", "read_targets"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTargets:
+    """0/1 targets as the places of their ones, sorted by row: example ``rows[p]`` has the label ``columns[p]``.
+
+    The labels of example i are ``columns[indptr[i]:indptr[i + 1]]``. All tensors are int64 on the logits' device.
+    """
+
+    indptr: Tensor  # (n_examples + 1,)
+    rows: Tensor  # (n_positives,)
+    columns: Tensor  # (n_positives,)
+    n_examples: int
+    n_labels: int
+
+
+def promote(logits: Tensor) -> Tensor:
+    """Return the logits in the precision in which losses are computed: float64 as they are, all else in float32.
+
+    Examples
+    --------
+    >>> promote(torch.zeros(2, dtype=torch.bfloat16)).dtype
+    torch.float32
+    """
+    if not isinstance(logits, Tensor) or not logits.is_floating_point():
+        raise ValueError(f"logits must be a floating-point tensor, got {_kind(logits)}")
+    if logits.ndim == 0 or logits.shape[-1] == 0:
+        raise ValueError(f"logits must have shape (..., n_labels) with at least one label, got {_shape(logits)}")
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
+def is_class_indices(logits: Tensor, targets: Any) -> bool:
+    """Return whether the targets are a tensor (or array) with one dimension less than the logits."""
+    return isinstance(targets, Tensor | np.ndarray) and targets.ndim == logits.ndim - 1
+
+
+def read_class_indices(logits: Tensor, targets: Tensor | np.ndarray[Any, Any]) -> Tensor:
+    """Read one class index for each row of logits.
+
+    Parameters
+    ----------
+    logits
+        Tensor of shape (..., n_labels).
+    targets
+        Integer tensor or array of shape (...,), with values from 0 to n_labels - 1.
+
+    Returns
+    -------
+    Tensor
+        int64 tensor of shape (...,) on the logits' device.
+
+    Examples
+    --------
+    >>> read_class_indices(torch.zeros(2, 5), torch.tensor([4, 0]))
+    tensor([4, 0])
+    """
+    indices = torch.as_tensor(targets, device=logits.device)
+    if indices.shape != logits.shape[:-1] or indices.is_floating_point() or indices.dtype == torch.bool:
+        raise ValueError(
+            f"targets must be integer class indices of shape {_shape(logits[..., 0])} to match logits "
+            f"{_shape(logits)}, got {indices.dtype} of shape {_shape(indices)}"
+        )
+    indices = indices.long()
+    _check_labels(indices, logits.shape[-1])
+    return indices
+
+
+def read_targets(logits: Tensor, targets: Any) -> Tensor | SparseTargets:
+    """Read targets that say for each example which labels it has.
+
+    Parameters
+    ----------
+    logits
+        Floating-point tensor of shape (..., n_labels).
+    targets
+        One of: a tensor or array of the logits' shape, with values from 0 to 1; and, for logits of shape
+        (n_examples, n_labels): a list (or tuple) with one sequence of active label indices for each example; a scipy
+        sparse matrix or a torch sparse CSR tensor of that shape, with values 0 and 1; or ``SparseTargets``.
+
+    Returns
+    -------
+    Tensor or SparseTargets
+        Dense targets in the precision in which losses are computed, or the places of the ones.
+
+    Examples
+    --------
+    >>> logits = torch.zeros(2, 4)
+    >>> read_targets(logits, [[3, 1], []]).columns
+    tensor([1, 3])
+    >>> read_targets(logits, torch.eye(2, 4, dtype=torch.bool)).dtype
+    torch.float32
+    """
+    if isinstance(targets, SparseTargets):
+        _check_sparse_shape(logits, (targets.n_examples, targets.n_labels))
+        return targets
+    if isinstance(targets, Tensor) and targets.layout == torch.sparse_csr:
+        parts = (targets.crow_indices(), targets.col_indices(), targets.values().double())
+        ends, columns, values = (part.detach().cpu().numpy() for part in parts)
+        return _read_csr(logits, ends, columns, values, targets.shape)
+    if isinstance(targets, Tensor) and targets.layout != torch.strided:
+        raise ValueError(f"targets must be dense or in the layout torch.sparse_csr, got {targets.layout}")
+    if scipy.sparse.issparse(targets):
+        csr = scipy.sparse.csr_array(targets)
+        return _read_csr(logits, csr.indptr, csr.indices, csr.data, csr.shape)
+    if isinstance(targets, list | tuple):
+        return _read_lists(logits, targets)
+    if isinstance(targets, Tensor | np.ndarray):
+        return _read_dense(logits, torch.as_tensor(targets, device=logits.device))
+    raise ValueError(
+        f"targets must be a tensor, an array, a list of index lists or a sparse matrix, got {_kind(targets)}"
+    )
+
+
+def _read_dense(logits: Tensor, targets: Tensor) -> Tensor:
+    if targets.shape != logits.shape:
+        raise ValueError(f"targets must have the shape of logits {_shape(logits)}, got {_shape(targets)}")
+    values = targets.to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
+    if targets.dtype != torch.bool and values.numel() and not (torch.compiler.is_compiling() or is_wrapped(values)):
+        low, high = torch.aminmax(values.detach())
+        if not (low >= 0 and high <= 1):  # NaN fails both
+            raise ValueError(f"targets must lie between 0 and 1, got values from {low:g} to {high:g}")
+    return values
+
+
+def _read_lists(logits: Tensor, lists: Sequence[Any]) -> SparseTargets:
+    _check_sparse_shape(logits, (len(lists), logits.shape[-1]))
+    if not all(hasattr(labels, "__len__") for labels in lists):
+        raise ValueError("targets as a list must hold one sequence of label indices for each example, got bare values")
+    columns = np.array([*chain.from_iterable(lists)] or np.empty(0, np.int64))
+    if columns.ndim != 1 or columns.dtype.kind not in "iu":
+        raise ValueError("targets as a list must hold sequences of integer label indices, got something else")
+    return _sparse(logits, np.cumsum([0, *map(len, lists)]), columns)
+
+
+def _read_csr(logits: Tensor, ends: Array, columns: Array, values: Array, shape: Sequence[int]) -> SparseTargets:
+    _check_sparse_shape(logits, shape)
+    kept = values != 0
+    if not (values[kept] == 1).all():
+        raise ValueError("targets in sparse form must have the values 0 and 1, got other values")
+    if not kept.all():
+        ends, columns = np.concatenate([[0], kept.cumsum()])[ends], columns[kept]
+    return _sparse(logits, ends, columns)
+
+
+def _sparse(logits: Tensor, ends: Array, columns: Array) -> SparseTargets:
+    """Sort each row's labels, refuse what is no label, and refuse a label that a row names twice."""
+    n, n_labels = logits.shape
+    if columns.size and (columns.min() < 0 or columns.max() >= n_labels):
+        _refuse_labels(columns.min(), columns.max(), n_labels)
+    rows = np.repeat(np.arange(n), np.diff(ends))
+    places = np.sort(rows * n_labels + columns)
+    twice = places[1:][places[1:] == places[:-1]]
+    if twice.size:
+        row, label = divmod(int(twice[0]), n_labels)
+        raise ValueError(f"targets must name a label once for each example, got label {label} twice in example {row}")
+    arrays = (part.astype(np.int64) for part in (ends, rows, places % n_labels))
+    indptr, rows_of, columns_of = (torch.from_numpy(part).to(logits.device) for part in arrays)
+    return SparseTargets(indptr, rows_of, columns_of, n, n_labels)
+
+
+def _check_sparse_shape(logits: Tensor, shape: Sequence[int]) -> None:
+    if logits.ndim != 2 or tuple(shape) != tuple(logits.shape):
+        raise ValueError(
+            f"targets in sparse form or as index lists must match logits of shape (n_examples, n_labels), "
+            f"got {tuple(shape)} for logits {_shape(logits)}"
+        )
+
+
+def _check_labels(indices: Tensor, n_labels: int) -> None:
+    if indices.numel() and not torch.compiler.is_compiling():
+        low, high = torch.aminmax(indices)
+        if low < 0 or high >= n_labels:
+            _refuse_labels(low, high, n_labels)
+
+
+def _refuse_labels(low: Any, high: Any, n_labels: int) -> NoReturn:
+    raise ValueError(f"targets must be label indices from 0 to {n_labels - 1}, got values from {low:d} to {high:d}")
+
+
+def _shape(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(tensor.shape)
+
+
+def _kind(value: Any) -> str:
+    return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else type(value).__name__

@@ -1,0 +1,145 @@
+# mypy: disallow-untyped-decorators=False, disallow-untyped-defs=False, disallow-untyped-calls=False
+"""Compiled Fenchel–Young losses of α-entmax, row by row, and their gradients.
+
+The loss of scores z for a target distribution q is Ω(q) + Ω*(z) − q·z = Σ (p_j − q_j) z_j + Ω(q) − Ω(p) for the
+α-entmax p of z and Ω(p) = (Σ p_j^α − 1) / (α (α − 1)). It is computed from z − max z in double precision, over the
+supports of p and q alone, where (α − 1)(z_j − max z) = p_j^(α−1) + τ makes Σ p_j z_j a multiple of Σ p_j^α. The
+gradient is p − q.
+
+Targets come in one of two forms, the other being empty: a matrix T of rows, or lists of columns and values, those of
+row i between ends[i] and ends[i + 1]. Both are multiplied by share[i]; a row of share 0 has no target, and loss 0.
+"""
+
+import numpy as np
+
+from labelproof.simplex.kernels import scratch, threshold_row, write_dense
+from labelproof.simplex.root_kernels import gap, loose, probability, raised, strict
+
+__all__ = ["gradient_rows", "loss_rows"]
+
+_DENSE = -1
+_NO_TARGET = -2
+
+
+@strict
+def loss_rows(  # pragma: no cover - compiled
+    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, start, stop
+):
+    """Write the losses of the rows start to stop of X, and what `gradient_rows` needs.
+
+    That is max x and τ in `roots`, and each support with its probabilities in `support` and `chances` where they fit;
+    `size` is their number, or −1 where the row of X must be read again, or −2 for a row without a target.
+    """
+    room = support.shape[1]
+    maxima, listed, places = scratch(X, X.shape[1])
+    for i in range(start, stop):
+        if share[i] == 0.0:
+            losses[i] = 0.0
+            size[i] = _NO_TARGET
+            continue
+        x = X[i]
+        top, tau, n = threshold_row(x, alpha, maxima, listed, places)
+        roots[i, 0], roots[i, 1] = top, tau
+        size[i] = n if n <= room else _DENSE
+        if np.isnan(top):
+            powers = np.nan
+        elif n == _DENSE:
+            powers = _dense_powers(x, top, tau, alpha)
+        else:
+            powers = _listed_powers(listed, places, n, tau, alpha, support[i], chances[i])
+        product = (powers + tau) / (alpha - 1.0)
+        if T.shape[0] > 0:
+            target_product, target_powers = _row_terms(x, top, alpha, T[i], share[i])
+        else:
+            a, b = ends[i], ends[i + 1]
+            target_product, target_powers = _place_terms(x, top, alpha, columns[a:b], values[a:b], share[i])
+        loss = product - target_product + (target_powers - powers) / (alpha * (alpha - 1.0))
+        losses[i] = 0.0 if loss < 0.0 else loss  # rounding; NaN stays
+
+
+@strict
+def gradient_rows(  # pragma: no cover - compiled
+    X, alpha, T, ends, columns, values, share, scale, roots, support, chances, size, D, start, stop
+):
+    """Write scale[i] (p − q) to the rows start to stop of D."""
+    for i in range(start, stop):
+        x, d, n, c = X[i], D[i], size[i], scale[i]
+        if n == _DENSE and np.isnan(roots[i, 0]):
+            d[:] = np.nan
+        elif n == _DENSE:
+            write_dense(x, roots[i, 0], roots[i, 1], alpha, c, d)
+        else:
+            d[:] = 0
+            for a in range(n):
+                d[support[i, a]] = c * chances[i, a]
+        if n == _NO_TARGET:
+            continue
+        c *= share[i]
+        if T.shape[0] > 0:
+            t = T[i]
+            for j in range(d.shape[0]):
+                d[j] -= c * t[j]
+        else:
+            for a in range(ends[i], ends[i + 1]):
+                d[columns[a]] -= c * values[a]
+
+
+@strict
+def _listed_powers(listed, places, n, tau, alpha, support, chances):  # pragma: no cover - compiled
+    """Return Σ p^α = Σ p u over a listed support, and copy it with its p where it fits."""
+    total = powers = 0.0
+    fits = n <= support.shape[0]
+    for a in range(n):
+        u = listed[a] - tau
+        p = probability(u, alpha)
+        total += p
+        powers += p * u
+        if fits:
+            support[a] = places[a]
+            chances[a] = p
+    for a in range(n if fits else 0):
+        chances[a] /= total
+    return powers / total
+
+
+@loose
+def _dense_powers(x, top, tau, alpha):  # pragma: no cover - compiled
+    """Return the same for a whole row."""
+    powers = 0.0
+    if alpha == 2.0:
+        for j in range(x.shape[0]):
+            u = gap(x[j], top, 1.0, tau)
+            powers += u * u if u > 0.0 else 0.0
+    elif alpha == 1.5:
+        for j in range(x.shape[0]):
+            u = gap(x[j], top, 0.5, tau)
+            powers += u * u * u if u > 0.0 else 0.0
+    else:
+        for j in range(x.shape[0]):
+            u = gap(x[j], top, alpha - 1.0, tau)
+            powers += probability(u, alpha) * u if u > 0.0 else 0.0
+    return powers
+
+
+@strict
+def _row_terms(x, top, alpha, t, share):  # pragma: no cover - compiled
+    """Return Σ q (x − top) and Σ q^α for a dense row of targets."""
+    product = powers = 0.0
+    for j in range(x.shape[0]):
+        if t[j] > 0.0:
+            q = share * t[j]
+            product += q * (x[j] - top)
+            powers += raised(q, alpha)
+    return product, powers
+
+
+@strict
+def _place_terms(x, top, alpha, columns, values, share):  # pragma: no cover - compiled
+    """Return the same for listed targets."""
+    product = powers = 0.0
+    for a in range(columns.shape[0]):
+        if values[a] > 0.0:
+            q = share * values[a]
+            product += q * (x[columns[a]] - top)
+            powers += raised(q, alpha)
+    return product, powers
