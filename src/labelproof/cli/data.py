@@ -1,0 +1,201 @@
+"""labelproof data: the figures of a data set, and its conversion into other formats."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from labelproof.data import Dataset, Statistics
+
+__all__ = ["data"]
+
+data = typer.Typer(help="Describe or convert a data set.", context_settings={"help_option_names": ["-h", "--help"]})
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATH",
+        help="A file or folder of any format that load_dataset reads, or the name of a data set under LABELPROOF_DATA.",
+        show_default=False,
+    ),
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help="Format of PATH; by default its name tells.", show_default=False)
+]
+Text = Annotated[
+    list[str] | None, typer.Option("--text", metavar="COLUMN", help="Column of the text; several are joined.")
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--labels", metavar="COLUMN", help="Column of the labels, or several columns of 0 and 1."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="What stands between labels in a string; by default ; or |.", show_default=False),
+]
+Part = Annotated[str | None, typer.Option(help="Only this part of the split, such as train.", show_default=False)]
+
+
+@data.command(epilog="Example: labelproof data stats train.csv --text comment --labels tags --picture labels.png")
+def stats(
+    source: Source,
+    format: Format = None,  # noqa: A002
+    text: Text = None,
+    labels: Labels = None,
+    separator: Separator = None,
+    part: Part = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw the label frequencies into this file (needs matplotlib).", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count examples, labels and label sets, and the sign changes that an output layer has to follow."""
+    import numpy as np
+
+    from labelproof.data import describe
+    from labelproof.verification.cyclic import alternations
+
+    examples = _load(source, format, text, labels, separator, part)
+    figures = describe(examples)
+    if not len(examples):
+        raise ValueError(f"PATH must hold examples, got none in {source}")
+    changes = np.percentile(alternations(examples.labels), [50, 90, 100], method="lower").astype(int).tolist()
+    if picture is not None:
+        from labelproof.data.picture import draw_labels
+
+        with _missing_package_is_bad_input():
+            draw_labels(examples, picture, title=Path(source).name)
+    if as_json:
+        names = ("median", "percentile_90", "most")
+        print_json({**figures.to_dict(), "alternations": dict(zip(names, changes, strict=True))})
+        return
+    _print(figures, changes)
+    if picture is not None:
+        console().print(f"\nThe label frequencies are drawn in {picture}.")
+
+
+@data.command(epilog="Example: labelproof data convert bibtex-train.arff bibtex-train.svm")
+def convert(
+    source: Source,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="File to write: .jsonl, .npz, .svm, .txt (XMC) or .parquet.", show_default=False
+        ),
+    ],
+    format: Format = None,  # noqa: A002
+    text: Text = None,
+    labels: Labels = None,
+    separator: Separator = None,
+    part: Part = None,
+    drop_rare: Annotated[
+        int, typer.Option(metavar="B", help="Drop labels that fewer than B training examples have.", min=0)
+    ] = 0,
+    stratify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PARTS", help="Divide anew by stratification, as in train=0.8,test=0.2.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the stratification.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Write a data set in another format."""
+    from labelproof.data import iterative_stratification, save_dataset
+
+    examples = _load(source, format, text, labels, separator, None)
+    if stratify is not None:
+        split = iterative_stratification(examples.labels, _parse_parts(stratify), groups=examples.groups, seed=seed)
+        examples = examples.with_split(split)
+    if drop_rare:
+        examples = examples.drop_rare_labels(drop_rare)
+    if part is not None:
+        examples = examples.part(part)
+    with _missing_package_is_bad_input():
+        written = save_dataset(examples, target)
+    if as_json:
+        print_json(
+            {"n_examples": len(examples), "n_labels": examples.n_labels, "files": [str(path) for path in written]}
+        )
+        return
+    files = " and ".join(path.name for path in written)
+    console().print(f"{plural(len(examples), 'example')} with {plural(examples.n_labels, 'label')} written to {files}")
+
+
+def _load(
+    source: str,
+    format: str | None,  # noqa: A002
+    text: Sequence[str] | None,
+    labels: Sequence[str] | None,
+    separator: str | None,
+    part: str | None,
+) -> "Dataset":
+    from rich.console import Console
+
+    from labelproof.data import load_dataset
+
+    waiting = Console(stderr=True).status(f"reading {source}") if progress_wanted() else nullcontext()
+    with waiting, _missing_package_is_bad_input():
+        examples = load_dataset(
+            source,
+            format=format,
+            text=text or None,
+            labels=labels[0] if labels and len(labels) == 1 else labels or None,
+            separator=separator,
+        )
+    return examples if part is None else examples.part(part)
+
+
+@contextmanager
+def _missing_package_is_bad_input() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise ValueError(str(error)) from error
+
+
+def _parse_parts(text: str) -> dict[str, float]:
+    """Read shares of parts.
+
+    >>> _parse_parts("train=0.8,test=0.2")
+    {'train': 0.8, 'test': 0.2}
+    """
+    parts = {}
+    for item in text.split(","):
+        name, _, share = item.partition("=")
+        try:
+            parts[name.strip()] = float(share)
+        except ValueError as error:
+            raise ValueError(f"--stratify must be as in train=0.8,test=0.2, got {text!r}") from error
+    return parts
+
+
+def _print(figures: "Statistics", changes: list[int]) -> None:
+    lines = table("", "")
+    lines.add_row("examples", f"{figures.n_examples:,}")
+    for name, count in figures.parts.items():
+        lines.add_row(f"  {name}", f"{count:,}")
+    lines.add_row("features", f"{figures.n_features:,}" if figures.n_features else "–")
+    lines.add_row("labels", f"{figures.n_labels:,}")
+    lines.add_row("  that no example has", f"{figures.n_unused:,}")
+    lines.add_row("labels of an example, on average", f"{figures.cardinality:.3f}")
+    lines.add_row("  at most (k)", f"{figures.k:,}")
+    lines.add_row(
+        "examples without labels (∅)", f"{figures.n_empty:,} ({percent(figures.n_empty, figures.n_examples)})"
+    )
+    lines.add_row("distinct label sets", f"{figures.n_distinct:,}")
+    lines.add_row("  that occur once", f"{figures.n_single:,}")
+    least, low, middle, high, most = figures.frequency
+    lines.add_row("examples of a label: least, quartiles, most", f"{least:,} | {low:,} {middle:,} {high:,} | {most:,}")
+    lines.add_row("sign changes (alternations): median, 90 %, most", " ".join(f"{value:,}" for value in changes))
+    lines.add_row("features that a DFT layer needs for k (2k + 1)", f"{2 * figures.k + 1:,}")
+    console().print(lines)
+    frequent = ", ".join(f"{name} {count:,}" for name, count in list(figures.most_frequent.items())[:5])
+    console().print(f"\nmost frequent: {frequent}")

@@ -1,0 +1,179 @@
+"""Data sets in .npz and .npy files: dense arrays, sparse matrices as scipy saves them, and labelproof's own layout.
+
+Nothing is unpickled. An .npz file holds ``labels`` (or ``Y``) and, where there are any, ``features`` (or ``X``),
+``label_names``, ``texts``, ``split``, ``groups`` and ``times``. A sparse matrix takes the place of an array under the
+names ``labels_data``, ``labels_indices``, ``labels_indptr`` and ``labels_shape``; strings that of an array of strings
+as ``texts_bytes`` (UTF-8, one after the other) and ``texts_ends``.
+"""
+
+import math
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from labelproof.data.dataset import Dataset
+from labelproof.data.examples import MAX_LABELS
+from labelproof.data.textfile import LIMITS, Limits
+from labelproof.errors import DataFormatError
+
+__all__ = ["arrays_of", "read_arrays", "read_matrix", "read_npz", "read_pair"]
+
+Array = npt.NDArray[Any]
+_STRINGS = ("label_names", "texts", "text_pairs", "feature_names", "image_paths", "split", "groups", "times")
+_DAMAGES = (
+    *(ValueError, KeyError, IndexError, TypeError, OverflowError),  # of numbers that do not fit each other
+    *(EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),  # of a zip file
+)
+_OTHER_NAMES = {"labels": ("Y", "y"), "features": ("X",)}
+
+
+def read_npz(path: Path, limits: Limits = LIMITS) -> Dataset:
+    """Read a data set from one .npz or .npy file; one that holds a single matrix is taken as labels."""
+    if path.suffix == ".npy":
+        return _with_labels(read_matrix(path, limits), {}, path.name)
+    arrays = read_arrays(path, limits)
+    if "indptr" in arrays and "shape" in arrays:  # a sparse matrix alone, as scipy saves it
+        return _with_labels(_sparse(arrays, "", path.name), {}, path.name)
+    labels = _member(arrays, "labels", path.name)
+    if labels is None and len(arrays) == 1:
+        labels = next(iter(arrays.values()))
+    if labels is None:
+        raise DataFormatError(
+            f"{path.name}: expected an array 'labels' or 'Y', got {', '.join(sorted(arrays)) or 'none'}"
+        )
+    rest: dict[str, Any] = {name: _strings(arrays, name, path.name) for name in _STRINGS}
+    rest["features"] = _member(arrays, "features", path.name)
+    return _with_labels(labels, rest, path.name)
+
+
+def read_pair(features: Path, labels: Path, limits: Limits = LIMITS) -> Dataset:
+    """Read features and labels from a file each, such as X.trn.npz and Y.trn.npz."""
+    return _with_labels(read_matrix(labels, limits), {"features": read_matrix(features, limits)}, labels.name)
+
+
+def read_matrix(path: Path, limits: Limits = LIMITS) -> Any:
+    """Read the one matrix of a .npy file, or of an .npz file: an array, or a CSR array."""
+    if path.suffix == ".npy":
+        if not path.is_file():
+            raise DataFormatError(f"{path}: no such file")
+        with open(path, "rb") as stream:
+            return _read_npy(stream, path.stat().st_size, path.name)
+    arrays = read_arrays(path, limits)
+    if "indptr" in arrays:
+        return _sparse(arrays, "", path.name)
+    if len(arrays) != 1:
+        raise DataFormatError(f"{path.name}: expected one matrix, got {', '.join(sorted(arrays)) or 'none'}")
+    return next(iter(arrays.values()))
+
+
+def read_arrays(path: Path, limits: Limits = LIMITS) -> dict[str, Array]:
+    """Read the arrays of an .npz file, within limits and without pickles."""
+    if not path.is_file():
+        raise DataFormatError(f"{path}: no such file")
+    most = max(limits.free_bytes, limits.expansion * path.stat().st_size)
+    with open(path, "rb") as stream, _damage(path.name), zipfile.ZipFile(stream) as archive:
+        members = archive.infolist()
+        size = sum(member.file_size for member in members)
+        if size > most:
+            raise DataFormatError(
+                f"{path.name}: expected at most {most} bytes after unpacking (see Limits), got {size}"
+            )
+        arrays = {}
+        for member in members:
+            key = member.filename.removesuffix(".npy")
+            with archive.open(member) as inner:
+                arrays[key] = _read_npy(inner, member.file_size, f"{path.name}: {key}")
+        return arrays
+
+
+def arrays_of(data: Dataset) -> dict[str, Array]:
+    """Return the arrays that stand for a data set in an .npz file.
+
+    >>> data = Dataset(scipy.sparse.csr_array([[1, 0]]), ("bird", "cat"), texts=("a robin",))
+    >>> sorted(arrays_of(data))[:3]
+    ['label_names_bytes', 'label_names_ends', 'labels_data']
+    """
+    arrays = _sparse_arrays(data.labels, "labels_")
+    if scipy.sparse.issparse(data.features):
+        arrays |= _sparse_arrays(data.features, "features_")
+    elif data.features is not None:
+        arrays["features"] = data.features
+    for name in _STRINGS:
+        values = getattr(data, name)
+        if values is not None:
+            encoded = [str(value).encode() for value in values]
+            arrays[f"{name}_bytes"] = np.frombuffer(b"".join(encoded), np.uint8)
+            arrays[f"{name}_ends"] = np.cumsum([len(value) for value in encoded], dtype=np.int64)
+    return arrays
+
+
+def _sparse_arrays(matrix: Any, prefix: str) -> dict[str, Array]:
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
+    return {f"{prefix}{name}": value for name, value in parts.items()}
+
+
+def _with_labels(labels: Any, rest: Mapping[str, Any], name: str) -> Dataset:
+    if labels.ndim != 2:
+        raise DataFormatError(f"{name}: expected labels of shape (n_examples, n_labels), got {labels.shape}")
+    if labels.shape[1] > MAX_LABELS:
+        raise DataFormatError(f"{name}: expected at most {MAX_LABELS} labels, got {labels.shape[1]}")
+    names = rest.get("label_names")
+    given = {key: value for key, value in rest.items() if key != "label_names"}
+    try:
+        return Dataset(labels, names or tuple(str(i) for i in range(labels.shape[1])), **given)
+    except (ValueError, TypeError) as error:
+        raise DataFormatError(f"{name}: {error}") from error
+
+
+def _member(arrays: Mapping[str, Array], name: str, source: str) -> Any:
+    if f"{name}_indptr" in arrays:
+        return _sparse(arrays, f"{name}_", source)
+    return next((arrays[key] for key in (name, *_OTHER_NAMES[name]) if key in arrays), None)
+
+
+def _sparse(arrays: Mapping[str, Array], prefix: str, source: str) -> Any:
+    with _damage(source):
+        if arrays.get("format", np.array(b"csr")).item() not in (b"csr", "csr"):
+            raise DataFormatError(f"{source}: expected a sparse matrix in CSR form, got {arrays['format'].item()!r}")
+        data, indices, indptr, shape = (arrays[f"{prefix}{part}"] for part in ("data", "indices", "indptr", "shape"))
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+        matrix.check_format(full_check=True)  # scipy's compiled code relies on it
+        return matrix
+
+
+def _strings(arrays: Mapping[str, Array], name: str, source: str) -> tuple[str, ...] | None:
+    if f"{name}_ends" in arrays:
+        with _damage(source):
+            flat, ends = arrays[f"{name}_bytes"].tobytes(), arrays[f"{name}_ends"].tolist()
+            return tuple(flat[a:b].decode() for a, b in zip([0, *ends[:-1]], ends, strict=True))
+    return tuple(arrays[name].astype(str).tolist()) if name in arrays else None
+
+
+def _read_npy(stream: IO[bytes], size: int, name: str) -> Array:
+    """Read one array in the .npy format that must fill a stream of this many bytes."""
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    with _damage(name):
+        shape, by_column, dtype = headers[np.lib.format.read_magic(stream)](stream)
+        if dtype.hasobject:
+            raise DataFormatError(f"{name}: expected plain numbers or strings, got pickled objects, which are not read")
+        expected = math.prod(shape) * dtype.itemsize
+        if min(shape, default=0) < 0 or expected != size - stream.tell():
+            raise DataFormatError(f"{name}: expected {expected} bytes for shape {shape}, got {size - stream.tell()}")
+        return np.frombuffer(bytearray(stream.read(expected)), dtype).reshape(shape, order="F" if by_column else "C")
+
+
+@contextmanager
+def _damage(name: str) -> Iterator[None]:
+    """Turn whatever a damaged file does to a reader into one sentence."""
+    try:
+        yield
+    except _DAMAGES as error:
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataFormatError(f"{name}: damaged, or not a file of this kind ({what})") from error

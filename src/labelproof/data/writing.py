@@ -1,0 +1,179 @@
+"""Write data sets: JSON lines, npz, svmlight, the XMC repository's text format, and Parquet.
+
+A file is written aside and then takes its place, so that it is there complete or not at all.
+"""
+
+import gzip
+import json
+import lzma
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse
+
+from labelproof.data.arrays import arrays_of
+from labelproof.data.dataset import Dataset
+from labelproof.data.textfile import bare_name
+
+__all__ = ["save_dataset"]
+
+ENDINGS = {
+    ".jsonl": "jsonl",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".txt": "xmc",
+}
+BATCH_ROWS = 4096
+
+
+def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | None = None) -> list[Path]:  # noqa: A002
+    """Write a data set to a file.
+
+    Parameters
+    ----------
+    data
+        The data set.
+    path
+        The file. JSON lines, svmlight and XMC files are compressed if its name ends in .gz or .xz.
+    format
+        ``jsonl``, ``npz``, ``parquet``, ``svmlight`` or ``xmc``; by default the file's name tells. Only npz keeps
+        everything, the order of labels and those that do not occur included. svmlight and XMC hold features and have
+        labels by number, so that a second file ``*.labels.txt`` with the names of the labels is written beside them.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelproof.data import load_dataset
+    >>> data = Dataset(scipy.sparse.csr_array([[1, 0], [1, 1]]), ("bird", "cat"), texts=("a robin", "a hunt"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save_dataset(data, f"{folder}/animals.jsonl.gz")
+    ...     load_dataset(f"{folder}/animals.jsonl.gz").label_sets()
+    [('bird',), ('bird', 'cat')]
+    """
+    path = Path(path)
+    kind = format or ENDINGS.get(Path(bare_name(path)).suffix)
+    if kind not in _WRITERS:
+        raise ValueError(f"path must end in one of {', '.join(ENDINGS)}, or format be given, got {path.name!r}")
+    if kind not in ("svmlight", "xmc"):
+        with _replacing(path) as stream:
+            _WRITERS[kind](data, stream)
+        return [path]
+    if data.features is None:
+        raise ValueError(f"data must have features to be written as {kind}, got {data!r}")
+    names = path.with_name(f"{Path(bare_name(path)).stem}.labels.txt")
+    with _replacing(path) as stream, _replacing(names) as beside:
+        _WRITERS[kind](data, stream)
+        beside.write("".join(f"{name}\n" for name in data.label_names).encode())
+    return [path, names]
+
+
+def _write_jsonl(data: Dataset, stream: IO[bytes]) -> None:
+    for row in _rows(data):
+        stream.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+
+
+def _write_npz(data: Dataset, stream: IO[bytes]) -> None:
+    np.savez_compressed(stream, allow_pickle=False, **arrays_of(data))
+
+
+def _write_parquet(data: Dataset, stream: IO[bytes]) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow, which is not installed") from error
+    schema = pyarrow.schema(_parquet_fields(data, pyarrow))
+    with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
+        for start in range(0, len(data), BATCH_ROWS):
+            batch = list(_rows(data.select(slice(start, start + BATCH_ROWS))))
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+
+
+def _parquet_fields(data: Dataset, arrow: Any) -> list[tuple[str, Any]]:
+    sparse = arrow.struct([("indices", arrow.list_(arrow.int32())), ("values", arrow.list_(arrow.float32()))])
+    dense = arrow.list_(arrow.float32())
+    fields = [(name, arrow.string()) for name in _string_columns(data)]
+    if data.features is not None:
+        fields.append(("features", sparse if scipy.sparse.issparse(data.features) else dense))
+    return [*fields, ("labels", arrow.list_(arrow.string()))]
+
+
+def _write_svmlight(data: Dataset, stream: IO[bytes]) -> None:
+    for labels, features in _lines(data):
+        stream.write(f"{labels} {features}".rstrip().encode() + b"\n" if labels or features else b" 0:0\n")
+
+
+def _write_xmc(data: Dataset, stream: IO[bytes]) -> None:
+    stream.write(f"{len(data)} {data.n_features} {data.n_labels}\n".encode())
+    for labels, features in _lines(data):
+        stream.write(f"{labels} {features}\n".encode())
+
+
+_WRITERS: dict[str | None, Callable[[Dataset, IO[bytes]], None]] = {
+    "jsonl": _write_jsonl,
+    "npz": _write_npz,
+    "parquet": _write_parquet,
+    "svmlight": _write_svmlight,
+    "xmc": _write_xmc,
+}
+
+
+def _rows(data: Dataset) -> Iterator[dict[str, Any]]:
+    """Yield every example as the mapping that `read_rows` reads."""
+    present = _string_columns(data)
+    for i, labels in enumerate(data.label_sets()):
+        row: dict[str, Any] = {name: str(values[i]) for name, values in present.items()}
+        if scipy.sparse.issparse(data.features):
+            a, b = data.features.indptr[i : i + 2]
+            row["features"] = {
+                "indices": data.features.indices[a:b].tolist(),
+                "values": data.features.data[a:b].tolist(),
+            }
+        elif data.features is not None:
+            row["features"] = [None if np.isnan(value) else value for value in data.features[i].tolist()]
+        yield {**row, "labels": list(labels)}
+
+
+def _string_columns(data: Dataset) -> dict[str, Any]:
+    """Return the columns of strings that a data set has, by the names of `Columns`."""
+    columns: dict[str, Any] = {"text": data.texts, "text_pair": data.text_pairs, "image_path": data.image_paths}
+    columns |= {"split": data.split, "group": data.groups, "time": data.times}
+    return {name: values for name, values in columns.items() if values is not None}
+
+
+def _lines(data: Dataset) -> Iterator[tuple[str, str]]:
+    """Yield the labels and the features of every example as svmlight writes them, numbered from 0."""
+    features = scipy.sparse.csr_array(data.features)
+    features.sort_indices()
+    tokens = features.data.astype(str)
+    for i in range(len(data)):
+        active = data.labels.indices[data.labels.indptr[i] : data.labels.indptr[i + 1]].tolist()
+        a, b = features.indptr[i : i + 2]
+        pairs = zip(features.indices[a:b].tolist(), tokens[a:b], strict=True)
+        yield ",".join(map(str, active)), " ".join(f"{index}:{value}" for index, value in pairs)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that takes the place of `path` when all has been written."""
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    unpacked: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
+    try:
+        with unpacked(aside, "wb") as stream:
+            yield stream
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)

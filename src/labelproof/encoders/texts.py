@@ -1,0 +1,59 @@
+"""Texts → words: checks of what the user gave, and one way to split it."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+__all__ = ["WORDS", "ngrams", "read_texts", "split_words"]
+
+# Runs of letters, digits and underscores: of any length for sequences of words, of two and more for bags of them
+# (as in scikit-learn, where single letters carry little).
+WORDS = {"all": re.compile(r"\w+"), "long": re.compile(r"\w\w+")}
+
+
+def read_texts(inputs: Any) -> Sequence[str]:
+    """Return texts as a sequence of strings; the empty string is one.
+
+    Examples
+    --------
+    >>> read_texts(["a text", float("nan")])
+    Traceback (most recent call last):
+    ValueError: inputs must be texts, got nan (float) at place 1
+    """
+    if isinstance(inputs, str | bytes) or not isinstance(inputs, Iterable):
+        raise ValueError(f"inputs must be a list of texts, got {type(inputs).__name__}")
+    texts = inputs if isinstance(inputs, list | tuple) else list(inputs)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"inputs must be texts, got {_short(text)} ({type(text).__name__}) at place {place}")
+    return texts
+
+
+def split_words(pattern: re.Pattern[str], *, lowercase: bool) -> Callable[[str], list[str]]:
+    """Return the function that splits a text into its words.
+
+    Examples
+    --------
+    >>> split_words(WORDS["all"], lowercase=True)("Type-2 diabetes, BMI > 30.")
+    ['type', '2', 'diabetes', 'bmi', '30']
+    """
+    return (lambda text: pattern.findall(text.lower())) if lowercase else pattern.findall
+
+
+def ngrams(words: Sequence[str], longest: int) -> Iterator[str]:
+    """Return the words, then the pairs of neighbours, and so on up to runs of this length.
+
+    Examples
+    --------
+    >>> list(ngrams(["a", "b", "c"], 2))
+    ['a', 'b', 'c', 'a b', 'b c']
+    """
+    yield from words
+    for length in range(2, longest + 1):
+        for start in range(len(words) - length + 1):
+            yield " ".join(words[start : start + length])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,93 @@
+"""The model card: what a model is, how it was trained and how good it is, for those who find the folder."""
+
+from typing import Any
+
+import yaml
+
+from labelproof.heads import DFTHead
+from labelproof.models.model import Model
+
+__all__ = ["model_card"]
+
+SHOWN = ("micro-f1", "macro-f1", "samples-f1", "exact-match", "precision@1", "precision@5", "ndcg@5")
+
+
+def model_card(model: Model) -> str:
+    """Return the card in Markdown.
+
+    Parameters
+    ----------
+    model
+        The model.
+    """
+    head = model.head
+    n_weights = sum(p.numel() for part in (model.encoder, head) for p in part.parameters())
+    sizes = model.metrics.get("sizes", {})
+    lines = [
+        "# A labelproof model",
+        "",
+        f"- Labels: {model.n_labels:,}, named in labels.json",
+        f"- Encoder: {model.encoder.kind}, {model.encoder.width:,} features",
+        f"- Head: {model.config.head.kind}, {_options(model.config.head.options)}",
+        f"- Loss: {model.config.loss.kind}; decision: {type(model.rule).__name__}, in rule.json",
+        f"- Parameters: {n_weights:,}",
+        *(f"- Examples for {name}: {size:,}" for name, size in sizes.items()),
+        "",
+        *_guarantee(model),
+        *_table(model.metrics),
+        "## Use",
+        "```python",
+        "import labelproof as lp",
+        "",
+        'model = lp.load_model("this folder")',
+        "model.predict_names(inputs)",
+        "```",
+        "",
+        "## Configuration",
+        "```yaml",
+        yaml.safe_dump(model.config.to_dict(), sort_keys=False, allow_unicode=True).rstrip(),
+        "```",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _guarantee(model: Model) -> list[str]:
+    if not isinstance(model.head, DFTHead):
+        return [
+            "The head gives no guarantee that a label set can be predicted; `labelproof.verify` says which can.",
+            "",
+        ]
+    enough = model.head.features <= model.head.in_features
+    reach = "" if enough else " The encoder has fewer features than the head, so that not all of them can be reached."
+    return [
+        f"Over the real numbers every set of up to {model.head.k} labels is argmaxable at the threshold ½.{reach}",
+        "Other thresholds shift the regions, and floating point can close small ones: `labelproof.verify` checks both.",
+        "",
+    ]
+
+
+def _table(metrics: dict[str, dict[str, Any]]) -> list[str]:
+    parts = [name for name in ("validation", "test") if name in metrics]
+    if not parts:
+        return []
+    names = [name for name in SHOWN if any(metrics[part].get(name) is not None for part in parts)]
+    rows = [f"| {name} | {' | '.join(_number(metrics[part].get(name)) for part in parts)} |" for name in names]
+    note = "The decision rule was fitted on the validation data: its figures there are optimistic." if parts else ""
+    return [
+        "## Metrics",
+        f"| metric | {' | '.join(parts)} |",
+        f"|---|{'---|' * len(parts)}",
+        *rows,
+        "",
+        note,
+        "",
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _options(options: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in options.items()) or "no options"

@@ -1,0 +1,161 @@
+"""The model folder: what a model is, in files that any program can read; nothing is pickled.
+
+::
+
+    config.json         format and version, the encoder's description, the configuration of the training
+    model.safetensors   weights, as encoder.* and head.*
+    labels.json         names of the labels, in the order of the logits
+    rule.json           the decision rule
+    encoder/            files of the encoder, such as a vocabulary
+    metrics.json        of the validation and test data
+    README.md           a model card
+
+The folder can be moved: it needs nothing outside of it.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from labelproof import encoders
+from labelproof.decisions import load_rule
+from labelproof.errors import DataFormatError, ModelFormatError
+from labelproof.models.card import model_card
+from labelproof.models.model import Model
+from labelproof.models.writing import write_folder
+from labelproof.training import ConfigError, TrainConfig
+from labelproof.training.heads import build_head
+
+__all__ = ["FORMAT", "VERSION", "load_model", "save_model"]
+
+FORMAT = "labelproof model"
+VERSION = 1
+
+
+def save_model(model: Model, directory: str | Path) -> None:
+    """Write a model to a folder, which is there complete or not at all; a model that is there already is replaced.
+
+    Parameters
+    ----------
+    model
+        The model.
+    directory
+        Of the model.
+    """
+    write_folder(Path(directory), lambda draft: _write(model, draft), may_replace=_is_model)
+
+
+def load_model(directory: str | Path) -> Model:
+    """Read a model from its folder, or from the folder of the run that trained it.
+
+    Parameters
+    ----------
+    directory
+        That ``Model.save`` or ``labelproof train`` wrote.
+
+    Raises
+    ------
+    ModelFormatError
+        If it is no model, or one of a newer format.
+    """
+    folder = Path(directory)
+    if not (folder / "config.json").exists() and (folder / "model" / "config.json").exists():
+        folder = folder / "model"
+    head = _read_json(folder, "config.json")
+    _check_format(head, folder)
+    names = _read_json(folder, "labels.json")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelFormatError(f"{folder / 'labels.json'}: expected a list of names")
+    try:
+        config = TrainConfig.from_dict(head["training"])
+        encoder = encoders.load(head["encoder"], folder / "encoder")
+        layer = build_head(config.head, encoder.width, len(names))
+        _load_weights(nn.ModuleDict({"encoder": encoder, "head": layer}), folder / "model.safetensors")
+        rule = load_rule(folder / "rule.json")
+        return Model(encoder, layer, tuple(names), rule, config, _read_json(folder, "metrics.json"))
+    except (ConfigError, KeyError, DataFormatError, ValueError) as error:
+        raise ModelFormatError(f"{folder}: {_sentence(error)}") from error
+    except FileNotFoundError as error:
+        raise ModelFormatError(f"{error.filename}: the model lacks this file") from error
+
+
+def _write(model: Model, folder: Path) -> None:
+    (folder / "encoder").mkdir()
+    model.encoder.save_files(folder / "encoder")
+    described = {
+        "format": FORMAT,
+        "version": VERSION,
+        "encoder": model.encoder.description(),
+        "training": model.config.to_dict(),
+    }
+    for name, content in (
+        ("config.json", described),
+        ("labels.json", list(model.label_names)),
+        ("metrics.json", model.metrics),
+    ):
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / name).write_text(text + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(model_card(model), encoding="utf-8")
+    model.rule.save(folder / "rule.json")
+    parts = nn.ModuleDict({"encoder": model.encoder, "head": model.head})
+    tensors = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in parts.state_dict().items()}
+    try:
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    except SafetensorError as error:  # such as a full disk
+        raise OSError(f"model.safetensors cannot be written: {_sentence(error)}") from error
+
+
+def _load_weights(parts: nn.Module, path: Path) -> None:
+    if not path.exists():
+        raise ModelFormatError(f"{path}: no such file, expected the weights of a model")
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+    except SafetensorError as error:
+        raise ModelFormatError(f"{path}: expected weights, got a damaged file ({_sentence(error)})") from error
+    try:
+        first = next((tensor for tensor in tensors.values() if tensor.is_floating_point()), torch.empty(0))
+        parts.to(first.dtype).load_state_dict(tensors)
+    except RuntimeError as error:
+        raise ModelFormatError(f"{path}: the weights do not fit the model: {_sentence(error)}") from error
+
+
+def _check_format(head: Any, folder: Path) -> None:
+    path = folder / "config.json"
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise ModelFormatError(f"{path}: expected the format {FORMAT!r}, got another file")
+    version = head.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise ModelFormatError(f"{path}: expected a version from 1 to {VERSION} of the format, got {version!r}")
+    if version > VERSION:
+        raise ModelFormatError(
+            f"{path}: the model has version {version} of the format; this labelproof reads up to {VERSION}: upgrade it"
+        )
+
+
+def _read_json(folder: Path, name: str) -> Any:
+    path = folder / name
+    if not path.exists():
+        raise ModelFormatError(f"{path}: no such file, expected the folder of a model")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"{path}: expected JSON: {_sentence(error)}") from error
+
+
+def _is_model(folder: Path) -> bool:
+    try:
+        return bool(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT)
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, KeyError):
+        return f"config.json lacks the entry {error.args[0]}"
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,139 @@
+"""What happens after each epoch: its values are noted, the best weights are kept, and the run can be resumed from here.
+
+The state of all of them goes into one checkpoint, so that a run that is killed at any moment goes on from the end of
+its last complete epoch as if nothing had happened.
+"""
+
+import csv
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
+
+__all__ = ["BestWeights", "History", "LastCheckpoint", "is_better"]
+
+Row = dict[str, float]
+
+
+class History(Callback):
+    """The values of every epoch, also as a CSV file.
+
+    Parameters
+    ----------
+    path
+        Of the file, which is written anew after each epoch; None writes none.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        self.finished = False
+        self._started = 0.0
+
+    def on_train_batch_start(self, _trainer: Trainer, _module: LightningModule, _batch: Any, index: int) -> None:
+        """Start the clock."""
+        if index == 0:
+            self._started = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: Any) -> None:
+        """Add a row."""
+        row: Row = {"epoch": trainer.current_epoch + 1, "train loss": pl_module.train_loss()}
+        row |= {name: float(value) for name, value in trainer.callback_metrics.items()}
+        row["seconds"] = round(time.perf_counter() - self._started, 3)
+        self.rows.append(row)
+        self.finished = trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
+        if self.path is not None and trainer.is_global_zero:
+            self._write(self.path)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed run needs."""
+        return {"rows": self.rows, "finished": self.finished}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.rows, self.finished = list(state_dict["rows"]), state_dict["finished"]
+
+    def _write(self, path: Path) -> None:
+        draft = path.with_name(f".{path.name}.part")
+        with open(draft, "w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, list(self.rows[0]))
+            writer.writeheader()
+            writer.writerows(self.rows)
+        os.replace(draft, path)
+
+
+class BestWeights(Callback):
+    """The weights of the epoch with the best value of a metric, kept in memory and in the checkpoint.
+
+    Parameters
+    ----------
+    monitor
+        Name of the value.
+    greater_is_better
+        Whether the largest is best.
+    """
+
+    def __init__(self, monitor: str, *, greater_is_better: bool) -> None:
+        self.monitor, self.greater_is_better = monitor, greater_is_better
+        self.value = math.nan
+        self.weights: dict[str, Tensor] = {}
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Keep the weights if they are the best so far."""
+        value = float(trainer.callback_metrics[self.monitor])
+        if not trainer.sanity_checking and is_better(value, self.value, greater_is_better=self.greater_is_better):
+            self.value = value
+            self.weights = {name: tensor.detach().cpu().clone() for name, tensor in pl_module.state_dict().items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed run needs."""
+        return {"value": self.value, "weights": self.weights}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.value, self.weights = state_dict["value"], state_dict["weights"]
+
+
+class LastCheckpoint(Callback):
+    """A checkpoint of the last complete epoch, which takes the place of the one before in one step.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def on_train_epoch_end(self, trainer: Trainer, _module: LightningModule) -> None:
+        """Write it; this callback must be the last, so that it sees what the others did."""
+        draft = self.path.with_name(f".{self.path.name}.part")
+        try:
+            trainer.save_checkpoint(draft)  # on all devices, of which one writes
+            if trainer.is_global_zero:
+                os.replace(draft, self.path)
+        finally:
+            if trainer.is_global_zero:
+                draft.unlink(missing_ok=True)
+
+
+def is_better(value: float, than: float, *, greater_is_better: bool) -> bool:
+    """Return whether a value is better than another; any number is better than NaN.
+
+    >>> is_better(1.0, float("nan"), greater_is_better=False), is_better(2.0, 1.0, greater_is_better=False)
+    (True, False)
+    """
+    if math.isnan(value) or math.isnan(than):
+        return math.isnan(than) and not math.isnan(value)
+    return value > than if greater_is_better else value < than
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Read a checkpoint; nothing in it is executed."""
+    return torch.load(path, map_location="cpu", weights_only=True)

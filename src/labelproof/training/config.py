@@ -1,0 +1,271 @@
+"""What a training run consists of, as sections of options that are checked before anything is read or computed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from labelproof.encoders import KINDS
+from labelproof.encoders.options import did_you_mean
+from labelproof.metrics import by_name
+from labelproof.training import choices
+
+__all__ = [
+    "ConfigError",
+    "DataConfig",
+    "DecisionConfig",
+    "EncoderConfig",
+    "HeadConfig",
+    "LossConfig",
+    "TrainConfig",
+    "TrainerConfig",
+]
+
+PositiveInt = Annotated[int, Field(ge=1)]
+PositiveFloat = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Files = str | tuple[str, ...]
+
+HEAD_OPTIONS = {
+    "bottleneck": {"d", "bias", "start"},
+    "dft": {"k", "slack", "order", "nodes", "scale", "start"},
+    "linear": {"relu", "bias", "start"},
+}
+
+
+class ConfigError(ValueError):
+    """A configuration says something that is unknown or makes no sense; ``path`` is where, such as (trainer, lr)."""
+
+    def __init__(self, path: tuple[str, ...], message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class Section(BaseModel):
+    """Options whose names are all known and whose values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Choice(BaseModel):
+    """A kind with its options: ``{"kind": "focal", "gamma": 2.0}``."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+    KINDS: ClassVar[Iterable[str]]
+    option_names: ClassVar[Callable[[str], set[str]]]
+    check: ClassVar[Callable[[str, dict[str, Any]], Any]]
+    kind: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that were given."""
+        return dict(self.model_extra or {})
+
+    @model_validator(mode="after")
+    def _exists(self) -> Self:
+        if self.kind not in self.KINDS:
+            _refuse("kind", f"{self.kind!r}: {did_you_mean(self.kind, self.KINDS)}")
+        known = type(self).option_names(self.kind)
+        for name in self.options:
+            if name not in known:
+                _refuse(name, f"for the kind {self.kind!r}: {did_you_mean(name, sorted(known))}")
+        try:
+            type(self).check(self.kind, self.options)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
+class DataConfig(Section):
+    """Where examples come from, and which of them are held out."""
+
+    path: Files | dict[str, Files] | None = None
+    format: str | None = None
+    text: str | tuple[str, ...] | None = None
+    labels: str | tuple[str, ...] | None = None
+    features: str | tuple[str, ...] | None = None
+    image: str | None = None
+    split: str | None = None
+    group: str | None = None
+    time: str | None = None
+    separator: str | None = None
+    validation: Share = 0.1
+    min_count: PositiveInt = 1
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The keywords of `labelproof.load_dataset`."""
+        return {name: value for name, value in self if name not in ("path", "validation", "min_count")}
+
+
+class EncoderConfig(Choice):
+    """How inputs become features."""
+
+    KINDS = KINDS
+    option_names = choices.encoder_options
+    check = choices.check_encoder
+    kind: str = "features"
+
+
+class HeadConfig(Section):
+    """The output layer. An option that is None is not given; one that the kind does not have is refused."""
+
+    kind: Literal["bottleneck", "dft", "linear"] = "dft"
+    d: PositiveInt | None = None
+    k: PositiveInt | None = None
+    slack: Annotated[int, Field(ge=0)] | None = None
+    order: Literal["given", "spread"] | None = None
+    nodes: Literal["fast", "paper", "learned"] | None = None
+    scale: PositiveFloat | None = None
+    bias: bool | None = None
+    relu: bool | None = None
+    start: PositiveFloat | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that were given."""
+        return {name: value for name, value in self if name != "kind" and value is not None}
+
+    @model_validator(mode="after")
+    def _known_to_the_kind(self) -> Self:
+        known = HEAD_OPTIONS[self.kind]
+        for name in self.options:
+            if name not in known:
+                _refuse(name, f"for the kind {self.kind!r}: {did_you_mean(name, sorted(known))}")
+        return self
+
+
+class LossConfig(Choice):
+    """What training minimises."""
+
+    KINDS = choices.LOSSES
+    option_names = choices.loss_options
+    check = choices.build_loss
+    kind: str = "bce"
+
+
+class DecisionConfig(Choice):
+    """How logits become label sets."""
+
+    KINDS = choices.DECISIONS
+    option_names = choices.decision_options
+    check = choices.build_rule
+    kind: str = "per-label"
+
+
+class TrainerConfig(Section):
+    """How long, how fast and on what the model is trained."""
+
+    epochs: PositiveInt = 30
+    batch_size: PositiveInt = 64
+    lr: PositiveFloat = 0.003
+    encoder_lr: PositiveFloat | None = None
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup: Share = 0.0
+    clip: PositiveFloat | None = None
+    accumulate: PositiveInt = 1
+    patience: PositiveInt | None = 5
+    monitor: str = "loss"
+    metrics: tuple[str, ...] = ("micro-f1",)
+    seed: Annotated[int, Field(ge=0)] = 0
+    precision: Literal["32", "64", "bf16-mixed", "16-mixed"] = "32"
+    accelerator: str = "auto"
+    devices: PositiveInt = 1
+    strategy: str = "auto"
+    tensorboard: bool = False
+
+    @field_validator("precision", mode="before")
+    @classmethod
+    def _precision_as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) else value
+
+    @field_validator("monitor", "metrics")
+    @classmethod
+    def _metrics_exist(cls, value: Any) -> Any:
+        for name in [value] if isinstance(value, str) else value:
+            if name != "loss":
+                by_name(name)
+        return value
+
+
+class TrainConfig(Section):
+    """A whole training run.
+
+    Parameters
+    ----------
+    data
+        ``path``: a file, a pair of files, a folder, a name, or a mapping from parts (train, valid, test) to files; and
+        what else `load_dataset` takes, such as the columns of a table. ``validation``: the share of the training
+        examples that is held out where the data have no part "valid". ``min_count``: labels with fewer training
+        examples are left out.
+    encoder
+        ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
+    head
+        ``kind`` "dft" (k, slack, order, nodes, scale, start), "bottleneck" (d, bias, start) or "linear" (relu, bias,
+        start). Where k is not given it is the most active labels of a training example.
+    loss
+        ``kind`` "bce", "focal", "asl", "sigmoid-f1", "unbounded-f1", "confusion", "sparsemax", "entmax" or
+        "pick-all-labels".
+    decision
+        ``kind`` "fixed", "global", "per-label", "threshold-averaging", "top-k", "label-count", "sparsemax-support",
+        "expected-f" or "macro-top-k".
+    trainer
+        Epochs, batches, learning rates, early stopping, seed, precision and devices.
+
+    Examples
+    --------
+    >>> config = TrainConfig.from_dict({"loss": {"kind": "focal", "gamma": 1.0}, "trainer": {"epochs": 3}})
+    >>> config.loss.options, config.head.kind
+    ({'gamma': 1.0}, 'dft')
+    >>> TrainConfig.from_dict({"trainer": {"epoch": 3}})
+    Traceback (most recent call last):
+    labelproof.training.config.ConfigError: trainer.epoch is unknown: did you mean epochs?
+    """
+
+    data: DataConfig = DataConfig()
+    encoder: EncoderConfig = EncoderConfig()
+    head: HeadConfig = HeadConfig()
+    loss: LossConfig = LossConfig()
+    decision: DecisionConfig = DecisionConfig()
+    trainer: TrainerConfig = TrainerConfig()
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "TrainConfig":
+        """Check nested mappings, as a YAML file gives them; what is wrong is a `ConfigError` of one sentence."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise _first_error(error) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return nested mappings that can be written as JSON or YAML, without options that are None."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def _refuse(name: str, rest: str) -> None:
+    raise PydanticCustomError("unknown_option", "{rest}", {"name": name, "rest": rest})
+
+
+def _first_error(error: ValidationError) -> ConfigError:
+    first = error.errors(include_url=False)[0]
+    path = tuple(str(part) for part in first["loc"])
+    if first["type"] == "unknown_option":
+        path = (*path, first["ctx"]["name"])
+        return ConfigError(path, f"{'.'.join(path)} is unknown {first['ctx']['rest']}")
+    where = ".".join(path)
+    if first["type"] == "extra_forbidden":
+        return ConfigError(path, f"{where} is unknown: {did_you_mean(path[-1], _keys(path[:-1]))}")
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["type"].startswith("value_error"):
+        message = f"{message[0].lower()}{message[1:]}, got {first['input']!r}"
+    return ConfigError(path, f"{where}: {message}" if where else message)
+
+
+def _keys(path: tuple[str, ...]) -> list[str]:
+    section: Any = TrainConfig
+    for name in path:
+        field = getattr(section, "model_fields", {}).get(name)
+        section = None if field is None else field.annotation
+    return list(getattr(section, "model_fields", {}))

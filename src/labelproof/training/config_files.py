@@ -1,0 +1,160 @@
+"""Configurations as YAML files: reading with the line of what is wrong, overrides from the command line, a template."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from labelproof.data.textfile import at
+from labelproof.errors import DataFormatError
+from labelproof.training.config import ConfigError, TrainConfig
+
+__all__ = ["TEMPLATE", "override", "read_config"]
+
+TEMPLATE = """\
+# What `labelproof train` reads. Every key may be left out; the values here are the defaults unless a comment says so.
+
+data:
+  path: data.csv            # no default: a file, [features, labels], a folder, a known name, or {train: ..., test: ...}
+  # format: csv             # told by the file's name where possible
+  # text: text              # columns of a table: text, labels, features, image, split, group, time
+  # labels: labels
+  # separator: ";"          # between the labels of a cell
+  validation: 0.1           # share of the training part that is held out, where the data have no part "valid"
+  min_count: 1              # labels with fewer training examples are left out
+
+encoder:
+  kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options
+
+head:
+  kind: dft                 # dft: every set of up to k labels can be predicted; bottleneck (d); linear (relu)
+  # k: 10                   # by default the most active labels of a training example
+  slack: 50                 # learnable columns beside the 2k + 1 fixed ones
+
+loss:
+  kind: bce                 # bce, focal, asl, sigmoid-f1, unbounded-f1, confusion, sparsemax, entmax, pick-all-labels
+
+decision:                   # fitted on validation data
+  kind: per-label           # fixed, global, per-label, threshold-averaging, top-k, label-count, sparsemax-support,
+                            # expected-f, macro-top-k
+  # metric: macro-f1        # what thresholds maximise
+
+trainer:
+  epochs: 30
+  batch_size: 64            # on all devices together
+  lr: 0.003
+  # encoder_lr: 0.00002     # of pretrained parameters; by default lr
+  weight_decay: 0.0
+  schedule: constant        # constant, linear, cosine
+  warmup: 0.0               # share of the steps
+  # clip: 1.0               # norm of the gradient
+  accumulate: 1             # batches for each step
+  patience: 5               # epochs without improvement after which training stops; null: never
+  monitor: loss             # loss, or any metric, such as micro-f1 or precision@5
+  metrics: [micro-f1]       # computed after each epoch
+  seed: 0
+  precision: "32"           # 32, 64, bf16-mixed, 16-mixed
+  accelerator: auto         # auto, cpu, gpu
+  devices: 1
+  strategy: auto            # auto, ddp
+  tensorboard: false        # write logs for TensorBoard, if it is installed
+"""
+
+
+def read_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
+    """Read a configuration.
+
+    Parameters
+    ----------
+    path
+        Of a YAML file.
+    overrides
+        Such as ``trainer.epochs=3``; values are read as YAML.
+
+    Raises
+    ------
+    DataFormatError
+        If the file is no YAML, or says something that is unknown or makes no sense; it names the file and the line.
+    ConfigError
+        If an override does.
+    """
+    path = Path(path)
+    text = path.read_text(encoding="utf-8")
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        lines = dict(_lines(node)) if node is not None else {}
+        values = yaml.load(text, Loader=_Loader) or {}  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = at(path, mark.line + 1 if mark else None)
+        raise DataFormatError(f"{where}: expected YAML: {getattr(error, 'problem', error)}") from error
+    except ConfigError as error:
+        raise DataFormatError(f"{at(path, int(error.path[-1]))}: {error}") from error
+    if not isinstance(values, dict):
+        raise DataFormatError(f"{path.name}: expected sections such as data and head, got {type(values).__name__}")
+    overrides = list(overrides)
+    changed = override(values, overrides)
+    try:
+        return TrainConfig.from_dict(changed)
+    except ConfigError as error:
+        if any(word.split("=")[0] in (".".join(error.path), error.path[0]) for word in overrides):
+            raise
+        known = next((lines[error.path[:n]] for n in range(len(error.path), 0, -1) if error.path[:n] in lines), None)
+        raise DataFormatError(f"{at(path, known)}: {error}") from None
+
+
+def override(values: dict[str, Any], words: Iterable[str]) -> dict[str, Any]:
+    """Return nested values with some replaced; a section that is replaced in its kind loses its other options.
+
+    Parameters
+    ----------
+    values
+        As a YAML file gives them.
+    words
+        Such as ``trainer.epochs=3`` or ``loss.kind=focal``.
+
+    Examples
+    --------
+    >>> override({"trainer": {"epochs": 30, "lr": 0.1}}, ["trainer.epochs=3", "head.kind=linear"])
+    {'trainer': {'epochs': 3, 'lr': 0.1}, 'head': {'kind': 'linear'}}
+    """
+    result = {name: dict(section) if isinstance(section, dict) else section for name, section in values.items()}
+    for word in words:
+        key, equals, text = word.partition("=")
+        section, dot, name = key.partition(".")
+        if not equals or not dot or not name:
+            raise ConfigError((key,), f"an override must have the form section.key=value, got {word!r}")
+        try:
+            value = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+        except yaml.YAMLError:
+            raise ConfigError((section, name), f"the value of {key} must be YAML, got {text!r}") from None
+        old = result.get(section)
+        old = old if isinstance(old, dict) else {}
+        kept = {} if name == "kind" and old.get("kind") != value else old
+        result[section] = {**kept, name: value}
+    return result
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 takes 1e-3 for text; here it is a number."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def _lines(node: yaml.Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the line of every key; refuse a key that comes twice, of which YAML would keep the last."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen: set[str] = set()
+    for key, value in node.value:
+        name, line = str(key.value), key.start_mark.line + 1
+        if name in seen:
+            raise ConfigError((*path, name, str(line)), f"{'.'.join((*path, name))} is given twice")
+        seen.add(name)
+        yield (*path, name), line
+        yield from _lines(value, (*path, name))

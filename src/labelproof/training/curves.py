@@ -1,0 +1,67 @@
+"""The learning curve: loss on training and validation data, and the metrics of each epoch."""
+
+from pathlib import Path
+from typing import Any
+
+from labelproof.training.callbacks import Row
+
+__all__ = ["plot_history"]
+
+NOT_PLOTTED = ("epoch", "seconds", "train loss", "loss")
+
+
+def plot_history(history: list[Row], path: str | Path, *, monitor: str = "loss") -> None:
+    """Draw a picture of a training run.
+
+    Parameters
+    ----------
+    history
+        The values of every epoch, as `fit` returns them.
+    path
+        Of the picture; its ending says the format.
+    monitor
+        The value whose best epoch is marked.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from labelproof.metrics import by_name
+
+    if not history:
+        raise ValueError("history must have at least one epoch, got none")
+    metrics = [name for name in history[0] if name not in NOT_PLOTTED]
+    figure = Figure(figsize=(4.8 * (2 if metrics else 1), 3.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, 2 if metrics else 1, squeeze=False)[0]
+    _draw(panels[0], history, {"train loss": "training", "loss": "validation"}, "loss")
+    if metrics:
+        _draw(panels[1], history, {name: name for name in metrics}, "validation metrics")
+    if monitor in history[0]:
+        greater = monitor != "loss" and by_name(monitor).greater_is_better
+        best = (max if greater else min)(history, key=lambda row: row[monitor])
+        panel = panels[0] if monitor == "loss" else panels[1]
+        panel.axvline(best["epoch"], color="0.6", linewidth=1, linestyle=":")
+        panel.annotate(
+            f"best: {best[monitor]:.4g}",
+            (best["epoch"], 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, -12),
+            textcoords="offset points",
+            fontsize=8,
+            color="0.4",
+        )
+    figure.savefig(path, dpi=120)
+
+
+def _draw(panel: Any, history: list[Row], names: dict[str, str], title: str) -> None:
+    epochs = [row["epoch"] for row in history]
+    for name, label in names.items():
+        if name in history[0]:
+            marker = "o" if len(epochs) < 30 else None
+            panel.plot(epochs, [row[name] for row in history], label=label, marker=marker, markersize=3)
+    panel.set_title(title, fontsize=10)
+    panel.set_xlabel("epoch")
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(axis="y", alpha=0.25)
+    panel.legend(frameon=False, fontsize=8)

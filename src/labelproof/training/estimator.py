@@ -1,0 +1,286 @@
+"""A scikit-learn estimator: head, loss and decision rule of this library on given features."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from labelproof.data import Dataset
+from labelproof.decisions import Rule, Threshold
+from labelproof.encoders import Encoder
+from labelproof.training.batches import Examples
+from labelproof.training.callbacks import Row
+from labelproof.training.choices import build_rule
+from labelproof.training.config import TrainConfig
+from labelproof.training.fitting import build_module, fit
+from labelproof.training.heads import Head
+from labelproof.training.loop import train
+from labelproof.training.module import TrainingModule
+from labelproof.training.scoring import batch_logits, to_probabilities
+from labelproof.training.targets import Classes, LabelSets, read_targets
+
+__all__ = ["MultiLabelClassifier"]
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A multi-label classifier on dense or sparse features.
+
+    Thresholds are fitted on a share of the training data that the weights never see.
+
+    Parameters
+    ----------
+    head : {"dft", "bottleneck", "linear"}
+        The output layer. "dft" can predict every set of up to k labels, provided that X has as many features.
+    k : int, optional
+        Of the DFT head: most active labels that must be predictable together. None: the most active labels in Y.
+    slack : int
+        Of the DFT head: learnable columns.
+    loss : str or dict
+        "bce", "focal", "asl", "sigmoid-f1", "sparsemax" ..., or ``{"kind": "focal", "gamma": 1.0}``.
+    decision : str or dict
+        "per-label", "global", "fixed", "top-k" ..., or ``{"kind": "global", "metric": "macro-f1"}``.
+    random_state : int, RandomState or None
+        Of the weights, the order of examples and the choice of held-out ones.
+    d : int, optional
+        Of the bottleneck head: features that labels share; by default 100, or as many as there are labels.
+    hidden : int, optional
+        Width of a hidden layer with ReLU before the head.
+    epochs, batch_size, lr, weight_decay
+        Of the training, by AdamW.
+    validation_fraction : float
+        Share of the training data that is held out to stop early and to fit thresholds.
+    patience : int, optional
+        Epochs without improvement after which training stops; None never stops early.
+    monitor : str
+        "loss", or the name of a metric, that says which epoch is best.
+    verbose : bool
+        Draw a progress bar on standard error.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes of a 1-D y; 0, 1, ..., n_labels - 1 for label sets.
+    encoder_, head_ : torch modules
+        Features to logits.
+    rule_ : labelproof.decisions.Rule
+        Logits to label sets.
+    history_ : list of dict
+        The values of every epoch.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Label sets are given and answered as (n, n_labels) arrays of 0 and 1, or as CSR where Y was sparse. A 1-D y of
+    classes is answered in its own shape: the class with the largest logit.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 8))
+    >>> Y = (X[:, :4] > 0.5).astype(int)
+    >>> clf = MultiLabelClassifier(head="linear", random_state=0).fit(X, Y)
+    >>> clf.predict(X[:2]).shape, clf.predict_proba(X[:2]).shape, clf.score(X, Y) > 0.5
+    ((2, 4), (2, 4), True)
+    """
+
+    def __init__(
+        self,
+        head: str = "dft",
+        k: int | None = None,
+        slack: int = 50,
+        loss: str | Mapping[str, Any] = "bce",
+        decision: str | Mapping[str, Any] = "per-label",
+        random_state: Any = None,
+        *,
+        d: int | None = None,
+        hidden: int | None = None,
+        epochs: int = 50,
+        batch_size: int = 64,
+        lr: float = 0.01,
+        weight_decay: float = 0.0,
+        validation_fraction: float = 0.1,
+        patience: int | None = 5,
+        monitor: str = "loss",
+        verbose: bool = False,
+    ) -> None:
+        self.head = head
+        self.k = k
+        self.slack = slack
+        self.loss = loss
+        self.decision = decision
+        self.random_state = random_state
+        self.d = d
+        self.hidden = hidden
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.monitor = monitor
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on examples.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_examples, n_features)
+        y : array or sparse matrix (n_examples, n_labels) of 0 and 1, or array of classes (n_examples,)
+
+        Returns
+        -------
+        the estimator itself
+        """
+        X, y = self._validated(X, y, reset=True)
+        scheme = read_targets(y)
+        labels = scheme.labels(y)
+        config = self._config(scheme, check_random_state(self.random_state).randint(2**31))
+        fitted = fit(config, _dataset(X, labels), progress=self.verbose)
+        self._keep(scheme, fitted.encoder, fitted.head, fitted.rule, fitted.history)
+        self._module: TrainingModule | None = None
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Train one epoch more, on these examples.
+
+        Nothing is held out, so that the decision rule cannot be fitted: labels are active at probability ½ until
+        `tune` is called.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`. With k=None, the first call's labels say what k is.
+        classes : array of classes, optional
+            All classes of a 1-D y, at the first call; not used for label sets.
+
+        Returns
+        -------
+        the estimator itself
+        """
+        module: TrainingModule | None = getattr(self, "_module", None)
+        X, y = self._validated(X, y, reset=module is None)
+        module = self._start(X, y, classes) if module is None else module
+        config = module.config.model_copy(update={"seed": module.config.seed + self.n_iter_})
+        examples = Examples(self.encoder_, self.encoder_.prepare(X), self._scheme.labels(y))
+        rows = train(module, examples, None, config, progress=self.verbose)
+        self.n_iter_ += 1
+        self.history_.append({**rows[0], "epoch": self.n_iter_})
+        return self
+
+    def tune(self, X: Any, y: Any) -> Self:
+        """Fit the decision rule, and nothing else, to examples that the model was not trained on.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`, with label sets.
+
+        Returns
+        -------
+        the estimator itself
+        """
+        check_is_fitted(self)
+        X, y = self._validated(X, y, reset=False)
+        if isinstance(self._scheme, Classes):
+            raise ValueError("tune needs label sets of shape (n_examples, n_labels), got a model of classes")
+        labels = self._scheme.labels(y)
+        decision = self._config(self._scheme, seed=0).decision
+        rule = build_rule(decision.kind, decision.options, cardinality=labels.nnz / labels.shape[0])
+        self.rule_ = rule.fit(labels, self._logits(X))
+        return self
+
+    def decision_function(self, X: Any) -> npt.NDArray[Any]:
+        """Return the logits (n_examples, n_labels), or (n_examples,) for two classes."""
+        return self._scheme_of().scores(self._logits(self._read(X)))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[Any]:
+        """Return the probability of each label (n_examples, n_labels); of classes, rows that add up to 1."""
+        scheme = self._scheme_of()
+        return scheme.probabilities(to_probabilities(self._logits(self._read(X)), **_as_dict(self.loss)))
+
+    def predict(self, X: Any) -> Any:
+        """Return label sets (n_examples, n_labels) of 0 and 1, CSR where Y was sparse; or classes (n_examples,)."""
+        scheme = self._scheme_of()
+        return scheme.predict(self._logits(self._read(X)), self.rule_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        return validate_data(
+            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float32, np.float64], multi_output=True
+        )
+
+    def _read(self, X: Any) -> Any:
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float32, np.float64])
+
+    def _scheme_of(self) -> LabelSets | Classes:
+        check_is_fitted(self)
+        return self._scheme
+
+    def _logits(self, X: Any) -> npt.NDArray[Any]:
+        """Return the logits in the precision of X: float32 rounds differently at different places of a batch."""
+        encoder, head = self.encoder_, self.head_
+        if X.dtype == np.float64:
+            encoder, head = deepcopy(encoder).double(), deepcopy(head).double()
+        return np.concatenate(list(batch_logits(encoder, head, encoder.prepare(X))))
+
+    def _config(self, scheme: LabelSets | Classes, seed: int) -> TrainConfig:
+        head = {"dft": {"k": self.k, "slack": self.slack}, "bottleneck": {"d": self.d}}.get(self.head, {})
+        decision = {"kind": "fixed"} if isinstance(scheme, Classes) else _as_dict(self.decision)
+        return TrainConfig.from_dict(
+            {
+                "data": {"validation": self.validation_fraction},
+                "encoder": {"kind": "features"} | ({} if self.hidden is None else {"hidden": self.hidden}),
+                "head": {"kind": self.head, **head},
+                "loss": _as_dict(self.loss),
+                "decision": decision,
+                "trainer": {
+                    "epochs": self.epochs,
+                    "batch_size": self.batch_size,
+                    "lr": self.lr,
+                    "weight_decay": self.weight_decay,
+                    "patience": self.patience,
+                    "monitor": self.monitor,
+                    "metrics": (),
+                    "seed": seed,
+                    "accelerator": "cpu",
+                },
+            }
+        )
+
+    def _start(self, X: Any, y: Any, classes: Any) -> TrainingModule:
+        """Make a model with untrained weights, for `partial_fit`."""
+        scheme = read_targets(y, classes=classes)
+        labels = scheme.labels(y)
+        config = self._config(scheme, check_random_state(self.random_state).randint(2**31))
+        config = config.model_copy(update={"trainer": config.trainer.model_copy(update={"epochs": 1})})
+        with torch.random.fork_rng():
+            torch.manual_seed(config.trainer.seed)
+            module, _ = build_module(config, _dataset(X, labels))
+        module.keeps_optimizer = True
+        self._keep(scheme, module.encoder, module.head, Threshold(0.0, scores="logits"), [])
+        self._module = module
+        return module
+
+    def _keep(self, scheme: LabelSets | Classes, encoder: Encoder, head: Head, rule: Rule, history: list[Row]) -> None:
+        self._scheme, self.classes_ = scheme, scheme.classes
+        self.encoder_, self.head_, self.rule_ = encoder, head, rule
+        self.history_, self.n_iter_ = history, len(history)
+
+
+def _as_dict(choice: str | Mapping[str, Any]) -> dict[str, Any]:
+    return {"kind": choice} if isinstance(choice, str) else dict(choice)
+
+
+def _dataset(X: Any, labels: Any) -> Dataset:
+    return Dataset(labels, tuple(map(str, range(labels.shape[1]))), features=X)

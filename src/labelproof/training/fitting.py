@@ -1,0 +1,200 @@
+"""From a configuration and a data set to a trained encoder, head and decision rule."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+
+from labelproof import encoders
+from labelproof.data import Dataset
+from labelproof.decisions import Rule
+from labelproof.encoders import Encoder
+from labelproof.training.batches import Examples
+from labelproof.training.callbacks import Row
+from labelproof.training.choices import build_loss, build_rule, learns_from_data
+from labelproof.training.config import TrainConfig
+from labelproof.training.curves import plot_history
+from labelproof.training.heads import Head, build_head, resolve_head
+from labelproof.training.loop import CHECKPOINT, train
+from labelproof.training.module import TrainingModule
+from labelproof.training.parts import Parts, divide, inputs_of
+from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of
+
+__all__ = ["CONFIG", "CURVES", "Fitted", "fit"]
+
+CONFIG = "config.yaml"
+CURVES = "learning_curve.png"
+MAY_CHANGE = ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What training gives.
+
+    Attributes
+    ----------
+    encoder, head
+        With the weights of the best epoch, in evaluation mode.
+    label_names
+        Of the labels in the order of the logits.
+    rule
+        The decision rule, fitted on validation data where it learns anything; it decides on logits.
+    config
+        With everything that was taken from the data filled in.
+    history
+        The values of every epoch.
+    metrics
+        Of "validation" and "test", as far as there are such parts, and "sizes", their numbers of examples.
+    """
+
+    encoder: Encoder
+    head: Head
+    label_names: tuple[str, ...]
+    rule: Rule
+    config: TrainConfig
+    history: list[Row]
+    metrics: dict[str, dict[str, Any]]
+
+
+def fit(
+    config: TrainConfig,
+    dataset: Dataset,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = True,
+) -> Fitted:
+    """Train a model.
+
+    Parameters
+    ----------
+    config
+        What to train and how.
+    dataset
+        Examples with labels; see `labelproof.training.parts.divide` for its parts.
+    out
+        Folder for the checkpoint, the history, its picture and the configuration; None writes nothing.
+    resume
+        Go on from the checkpoint in ``out``, if there is one: the result is that of a run without interruption.
+    progress
+        Draw a progress bar on standard error.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+    >>> data = Dataset(X[:, :4] > 0.5, ("a", "b", "c", "d"), features=X)
+    >>> config = TrainConfig.from_dict({"head": {"kind": "bottleneck", "d": 4}, "trainer": {"epochs": 2}})
+    >>> fitted = fit(config, data, progress=False)
+    >>> len(fitted.history), fitted.head.weight.shape
+    (2, torch.Size([4, 4]))
+    """
+    folder = None if out is None else _open_folder(Path(out), config, resume=resume)
+    parts = divide(dataset, config.data, seed=config.trainer.seed)
+    needs_held_out = learns_from_data(config.decision.kind, config.decision.options)
+    if needs_held_out and (parts.validation is None or not len(parts.validation)):
+        raise ValueError(
+            f"decision {config.decision.kind!r} is fitted on held-out data: data.validation must be positive, "
+            "or the decision be fixed, top-k or expected-f"
+        )
+    with torch.random.fork_rng():
+        torch.manual_seed(config.trainer.seed)
+        module, config = build_module(config, parts.training, progress=progress)
+        examples = _examples(module.encoder, parts, config.encoder.kind)
+        history = train(
+            module,
+            examples["training"],
+            examples.get("validation"),
+            config.trainer,
+            folder=folder,
+            resume=resume,
+            progress=progress,
+        )
+    module.eval()
+    rule = _new_rule(config, parts.training)
+    if needs_held_out:
+        _fit_rule(rule, module, examples["validation"])
+    if folder is not None:
+        plot_history(history, folder / CURVES, monitor=config.trainer.monitor)
+    return Fitted(
+        module.encoder,
+        module.head,
+        parts.training.label_names,
+        rule,
+        config,
+        history,
+        _evaluate(module, examples, rule),
+    )
+
+
+def build_module(
+    config: TrainConfig, training: Dataset, *, progress: bool = False
+) -> tuple[TrainingModule, TrainConfig]:
+    """Return what a configuration means for training data, with weights from torch's generator.
+
+    Returns
+    -------
+    module, config
+        The untrained module, and the configuration with what was taken from the data filled in.
+    """
+    kind = config.encoder.kind
+    encoder = encoders.build(kind, inputs_of(training, kind), **config.encoder.options)
+    encoder.show_progress = progress
+    config = config.model_copy(update={"head": resolve_head(config.head, training.labels)})
+    head = build_head(config.head, encoder.width, training.n_labels, training.labels)
+    loss = build_loss(config.loss.kind, config.loss.options)
+    rule = _new_rule(config, training)
+    return TrainingModule(encoder, head, loss, rule, config.trainer, training.n_labels), config
+
+
+def _new_rule(config: TrainConfig, training: Dataset) -> Rule:
+    cardinality = float(training.labels.nnz / len(training))
+    return build_rule(config.decision.kind, config.decision.options, cardinality=cardinality)
+
+
+def _examples(encoder: Encoder, parts: Parts, kind: str) -> dict[str, Examples]:
+    found = {"training": parts.training, "validation": parts.validation, "test": parts.test}
+    return {
+        name: Examples(encoder, encoder.prepare(inputs_of(part, kind)), part.labels)
+        for name, part in found.items()
+        if part is not None and len(part)
+    }
+
+
+def _evaluate(module: TrainingModule, examples: dict[str, Examples], rule: Rule) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {"sizes": {name: len(part) for name, part in examples.items()}}
+    for name in ("validation", "test"):
+        if name in examples:
+            part = examples[name]
+            found[name] = metrics_of(part.labels, batch_logits(module.encoder, module.head, part.prepared), rule)
+    return found
+
+
+def _fit_rule(rule: Rule, module: TrainingModule, examples: Examples) -> None:
+    """Fit the decision rule to held-out examples, as many as give 10⁸ logits at most."""
+    n = max(1, min(len(examples), MOST_SCORES // module.n_labels))
+    blocks = batch_logits(module.encoder, module.head, examples.prepared, rows=n)
+    rule.fit(examples.labels[:n], np.concatenate(list(blocks)))
+
+
+def _open_folder(folder: Path, config: TrainConfig, *, resume: bool) -> Path:
+    """Make the folder of a run; refuse one that holds another run."""
+    ours = config.to_dict()
+    if (folder / CHECKPOINT).exists():
+        if not resume:
+            raise ValueError(f"{folder} holds a run already: resume it, or give another folder")
+        theirs = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
+        changed = [
+            f"{section}.{name}"
+            for section in ours
+            for name in sorted({*ours[section], *theirs.get(section, {})})
+            if ours[section].get(name) != theirs.get(section, {}).get(name)
+            and not (section == "trainer" and name in MAY_CHANGE)
+        ]
+        if changed:
+            raise ValueError(f"{folder} holds a run with another {changed[0]}: it can only be resumed as it was begun")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG).write_text(yaml.safe_dump(ours, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return folder

@@ -1,0 +1,138 @@
+"""The head that a configuration means, for an encoder's width and the labels of the training data."""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+from torch import Tensor, nn
+
+from labelproof.heads import BottleneckHead, DFTHead
+from labelproof.heads.order import spread_order
+from labelproof.heads.start import start_at
+from labelproof.training.config import HeadConfig
+
+__all__ = ["Head", "LinearHead", "build_head", "resolve_head"]
+
+SLACK = 50
+BOTTLENECK = 100
+COLUMNS_PER_STAGE = 5  # a transform of length n costs about as much as a product with 5·log2(n) columns
+
+
+class LinearHead(nn.Module):
+    """One linear layer on the encoder's output, after a ReLU if asked: the layer that most models end in.
+
+    Parameters
+    ----------
+    in_features
+        Width of the encoder's output.
+    n_labels
+        Number of labels.
+    relu
+        Cut the encoder's output at 0. Features are then nonnegative, which `labelproof.verify` must be told.
+    bias
+        Whether every label has a bias.
+    start
+        Expected number of active labels k: every label begins near the probability k/n. It needs the bias.
+
+    Examples
+    --------
+    >>> LinearHead(8, 100, start=3)(torch.zeros(1, 8)).sigmoid()[0, 0].item()
+    0.029999997466802597
+    """
+
+    def __init__(
+        self, in_features: int, n_labels: int, *, relu: bool = False, bias: bool = True, start: float | None = None
+    ) -> None:
+        super().__init__()
+        self.in_features, self.n_labels, self.relu = in_features, n_labels, relu
+        self.output = nn.Linear(in_features, n_labels, bias=bias)
+        if start is not None:
+            start_at(self.output, start)
+
+    @property
+    def weight(self) -> Tensor:
+        """The matrix to verify, (n_labels, in_features)."""
+        return self.output.weight
+
+    @property
+    def bias(self) -> Tensor | None:
+        """The bias to verify, (n_labels,), or None."""
+        return self.output.bias
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
+        """Return the logits (..., n_labels) of an encoder's output (..., in_features)."""
+        return self.output(input.relu() if self.relu else input)
+
+
+Head = BottleneckHead | DFTHead | LinearHead
+
+
+def resolve_head(config: HeadConfig, labels: Any) -> HeadConfig:
+    """Fill in what is to be taken from the training labels, so that the head can be built again without them.
+
+    Parameters
+    ----------
+    config
+        The head's options.
+    labels
+        CSR array (n_examples, n_labels) of the training data.
+
+    Returns
+    -------
+    HeadConfig
+        With k, slack or d. For a DFT head k is the most active labels of an example, as far as 2k + 1 columns fit
+        into n_labels; with fewer than three labels, where none fit, the head becomes a linear one, which can predict
+        every set.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> resolve_head(HeadConfig(slack=4), scipy.sparse.csr_array(np.eye(9, dtype=bool))).options
+    {'k': 1, 'slack': 4}
+    """
+    n_labels = labels.shape[1]
+    if config.kind == "bottleneck":
+        return config.model_copy(update={"d": min(BOTTLENECK, n_labels) if config.d is None else config.d})
+    if config.kind == "linear":
+        return config
+    if n_labels < 3:
+        return HeadConfig(kind="linear", start=config.start)
+    most = int(np.diff(labels.indptr).max(initial=1))
+    k = max(1, min(most, (n_labels - 1) // 2)) if config.k is None else config.k
+    if 2 * k + 1 > n_labels:
+        raise ValueError(f"head.k must be at most (n_labels - 1) / 2 for {n_labels} labels, got {k}")
+    return config.model_copy(update={"k": k, "slack": SLACK if config.slack is None else config.slack})
+
+
+def build_head(config: HeadConfig, in_features: int, n_labels: int, labels: Any = None) -> Head:
+    """Return the head of a resolved configuration, with weights from torch's generator.
+
+    Parameters
+    ----------
+    config
+        As `resolve_head` returns it.
+    in_features, n_labels
+        Its sizes.
+    labels
+        CSR array of the training labels, for ``order="spread"``; None where a state dict follows, which has the order.
+    """
+    options = config.options
+    if config.kind == "bottleneck":
+        return BottleneckHead(in_features, n_labels, options.pop("d"), **options)
+    if config.kind == "linear":
+        return LinearHead(in_features, n_labels, **options)
+    order = options.pop("order", None)
+    places = spread_order(labels, swaps=100) if order == "spread" and labels is not None else None
+    k, slack = options.pop("k"), options.pop("slack")
+    path = dft_path(k, n_labels, options.get("nodes"))
+    return DFTHead(in_features, n_labels, k, slack, order=places, path=path, **options)
+
+
+def dft_path(k: int, n_labels: int, nodes: str | None) -> Literal["fft", "dense"]:
+    """Return how a DFT head computes: by counting operations, not by timing, so that a seed has one result.
+
+    >>> dft_path(10, 1000, None), dft_path(50, 1000, None)
+    ('dense', 'fft')
+    """
+    few = 2 * k + 1 <= COLUMNS_PER_STAGE * math.log2(n_labels)
+    return "dense" if few or nodes == "learned" else "fft"

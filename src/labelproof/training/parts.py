@@ -1,0 +1,89 @@
+"""The parts of a data set that training, choice of thresholds and evaluation use, each for itself."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from labelproof.data import Dataset
+from labelproof.training.config import DataConfig
+
+__all__ = ["Parts", "divide", "inputs_of"]
+
+TRAINING = ("train", "all")
+VALIDATION = ("valid", "validation", "val", "dev")
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Disjoint parts of a data set, over the labels of the first; validation and test may be None."""
+
+    training: Dataset
+    validation: Dataset | None
+    test: Dataset | None
+
+
+def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
+    """Divide a data set as its split says; where it names no validation part, hold out a share of the training part.
+
+    Parameters
+    ----------
+    dataset
+        With the parts "train", "valid" and "test", of which only the first is needed, or without a split.
+    config
+        Share of the validation part, and how many training examples a label must have.
+    seed
+        Of the choice of held-out examples.
+
+    Examples
+    --------
+    >>> data = Dataset(np.ones((20, 2), bool), ("a", "b"), features=np.zeros((20, 1)))
+    >>> parts = divide(data, DataConfig(validation=0.2), seed=0)
+    >>> len(parts.training), len(parts.validation), parts.test
+    (16, 4, None)
+    """
+    training, validation, test = (_part(dataset, names) for names in (TRAINING, VALIDATION, ("test",)))
+    if dataset.split is None:
+        training = dataset
+    if training is None:
+        raise ValueError(f"the data must have a part named train, got {', '.join(dataset.parts)}")
+    if validation is None and config.validation > 0:
+        training, validation = _hold_out(training, config.validation, seed)
+    training = _with_frequent_labels(training, config.min_count)
+    if len(training) == 0 or training.labels.nnz == 0:
+        raise ValueError(f"the training part must have examples with labels, got {len(training)} without any")
+    names = training.label_names
+    validation, test = (part and part.restrict_to(names, unknown="drop") for part in (validation, test))
+    return Parts(training, validation, test)
+
+
+def inputs_of(dataset: Dataset, kind: str) -> Any:
+    """Return what an encoder of this kind reads: features, image paths, or texts."""
+    field = {"features": "features", "image": "image_paths"}.get(kind, "texts")
+    inputs = getattr(dataset, field)
+    if inputs is None:
+        have = [name for name in ("features", "texts", "image_paths") if getattr(dataset, name) is not None]
+        raise ValueError(f"the encoder {kind!r} needs data with {field}, got {' and '.join(have) or 'labels only'}")
+    return list(inputs) if isinstance(inputs, tuple) else inputs
+
+
+def _part(dataset: Dataset, names: tuple[str, ...]) -> Dataset | None:
+    return next((dataset.part(name) for name in names if name in dataset.parts), None)
+
+
+def _hold_out(training: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:
+    """Hold out at least one example, unless only one is there."""
+    n = len(training)
+    size = min(max(1, round(share * n)), n - 1)
+    if size < 1:
+        return training, None
+    order = np.random.default_rng([seed, n]).permutation(n)
+    return training.select(np.sort(order[size:])), training.select(np.sort(order[:size]))
+
+
+def _with_frequent_labels(training: Dataset, b: int) -> Dataset:
+    return training.drop_rare_labels(b) if b > 1 and training.split is None else _drop_rare(training, b)
+
+
+def _drop_rare(training: Dataset, b: int) -> Dataset:
+    return training.with_split(None).drop_rare_labels(b) if b > 1 else training

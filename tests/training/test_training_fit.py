@@ -1,0 +1,313 @@
+"""Training from end to end: what is learned, from which part of the data, and that a seed has one result."""
+
+import csv
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+from labelproof.data import Dataset
+from labelproof.decisions import PerLabelThreshold, TopK
+from labelproof.heads import BottleneckHead, DFTHead
+from labelproof.training import fit
+from labelproof.training.batches import ShuffledBatches
+from labelproof.training.choices import DECISIONS, LOSSES
+from labelproof.training.config import DataConfig, HeadConfig
+from labelproof.training.curves import plot_history
+from labelproof.training.heads import LinearHead, build_head, resolve_head
+from labelproof.training.parts import divide, inputs_of
+from labelproof.training.scoring import batch_logits
+
+
+def weights(fitted):
+    return {**fitted.head.state_dict(), **{f"encoder.{k}": v for k, v in fitted.encoder.state_dict().items()}}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+# What is learned
+
+
+def test_a_learnable_problem_is_learned(features, config):
+    fitted = fit(config(trainer={"epochs": 30, "lr": 0.02, "batch_size": 16, "patience": None}), features, progress=False)
+    assert fitted.history[-1]["loss"] < 0.5 * fitted.history[0]["loss"]
+    assert fitted.metrics["validation"]["micro-f1"] > 0.8
+    assert fitted.metrics["sizes"] == {"training": 108, "validation": 12}
+
+
+def test_texts_are_learned(texts, config):
+    trainer = {"epochs": 20, "lr": 0.02, "batch_size": 16}
+    fitted = fit(config(encoder={"kind": "tfidf"}, trainer=trainer), texts, progress=False)
+    assert fitted.metrics["validation"]["micro-f1"] > 0.9
+
+
+def test_sparse_and_dense_features_give_the_same_model(features, config):
+    sparse = replace(features, features=scipy.sparse.csr_array(features.features))
+    for encoder in ({"kind": "features"}, {"kind": "features", "hidden": 16}):
+        one, other = (fit(config(encoder=encoder), data, progress=False) for data in (features, sparse))
+        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(weights(one).values(), weights(other).values(), strict=True))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("head", ["dft", "bottleneck", "linear"])
+def test_every_head_trains_with_every_loss(head, loss, features, config):
+    options = {"slack": 4} if head == "dft" else {"d": 3} if head == "bottleneck" else {}
+    setup = config(
+        head={"kind": head, **options}, loss={"kind": loss}, decision={"kind": "global"}, trainer={"metrics": []}
+    )
+    fitted = fit(setup, features, progress=False)
+    assert np.isfinite([row["loss"] for row in fitted.history]).all()
+    if loss != "unbounded-f1":
+        assert fitted.history[-1]["train loss"] < fitted.history[0]["train loss"]
+
+
+@pytest.mark.parametrize("kind", DECISIONS)
+def test_every_decision_rule_can_be_chosen(kind, features, config):
+    fitted = fit(config(decision={"kind": kind}, trainer={"epochs": 1}), features, progress=False)
+    assert fitted.rule.decide(np.zeros((2, 8))).shape == (2, 8)
+
+
+def test_the_rule_is_fitted_on_validation_data_alone(features, config):
+    setup = config(decision={"kind": "per-label"})
+    fitted = fit(setup, features, progress=False)
+    part = divide(features, setup.data, seed=0).validation
+    logits = np.concatenate(list(batch_logits(fitted.encoder, fitted.head, fitted.encoder.prepare(part.features))))
+    expected = PerLabelThreshold(scores="logits").fit(part.labels, logits)
+    assert np.array_equal(fitted.rule.thresholds_, expected.thresholds_)
+
+
+def test_a_rule_that_learns_is_refused_without_held_out_data(features, config):
+    with pytest.raises(ValueError, match="decision 'per-label' is fitted on held-out data: data.validation must be"):
+        fit(config(data={"validation": 0.0}), features, progress=False)
+
+
+def test_a_rule_that_learns_nothing_needs_no_held_out_data(features, config):
+    fitted = fit(config(data={"validation": 0.0}, decision={"kind": "top-k"}), features, progress=False)
+    assert fitted.metrics["sizes"] == {"training": 120}
+    assert isinstance(fitted.rule, TopK)
+    assert fitted.rule.k == round(features.labels.sum() / 120)
+
+
+def test_labels_of_test_data_do_not_matter_for_training(features, config):
+    split = np.repeat(["train", "valid", "test"], 40)
+    other = features.labels.toarray()
+    other[80:] = ~other[80:]
+    one, two = (fit(config(), data.with_split(split), progress=False) for data in (features, features.with_labels(other)))
+    assert same(weights(one), weights(two))
+    assert np.array_equal(one.rule.thresholds_, two.rule.thresholds_)
+    assert one.metrics["test"] != two.metrics["test"]
+
+
+# Seeds, precision, accumulation
+
+
+def test_the_same_seed_gives_the_same_result(features, config):
+    setup = config(encoder={"kind": "features", "hidden": 16, "dropout": 0.3})
+    one, two = (fit(setup, features, progress=False) for _ in range(2))
+    assert same(weights(one), weights(two))
+    assert [row["loss"] for row in one.history] == [row["loss"] for row in two.history]
+    other = fit(config(encoder=setup.encoder.model_dump(), trainer={"seed": 1}), features, progress=False)
+    assert not same(weights(one), weights(other))
+
+
+def test_training_leaves_the_generator_of_the_caller_alone(features, config):
+    torch.manual_seed(7)
+    expected = torch.rand(1)
+    torch.manual_seed(7)
+    fit(config(trainer={"epochs": 1}), features, progress=False)
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_accumulated_batches_are_one_large_batch(features, config):
+    def losses(size, steps):
+        trainer = {"epochs": 3, "batch_size": size, "accumulate": steps, "metrics": []}
+        setup = config(data={"validation": 0.0}, decision={"kind": "fixed"}, trainer=trainer)
+        return weights(fit(setup, features, progress=False))
+
+    large, small = losses(60, 1), losses(30, 2)
+    assert all(torch.allclose(large[name], small[name], atol=1e-5) for name in large)
+
+
+@pytest.mark.parametrize("precision", ["64", "bf16-mixed"])
+def test_other_precisions_train(precision, features, config):
+    fitted = fit(config(trainer={"precision": precision}), features, progress=False)
+    assert np.isfinite(fitted.history[-1]["loss"])
+    assert fitted.head.weight.dtype == (torch.float64 if precision == "64" else torch.float32)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+def test_schedules_and_clipping_train(schedule, features, config):
+    trainer = {"schedule": schedule, "warmup": 0.2, "clip": 1.0, "weight_decay": 0.01}
+    fitted = fit(config(trainer=trainer), features, progress=False)
+    assert fitted.history[-1]["train loss"] < fitted.history[0]["train loss"]
+
+
+def test_the_devices_share_a_batch():
+    whole = list(ShuffledBatches(10, 4, seed=3))
+    parts = [list(ShuffledBatches(10, 4, seed=3, rank=rank, n_devices=2)) for rank in (0, 1)]
+    for batch, one, two in zip(whole, *parts, strict=True):
+        assert sorted(batch) == sorted(one + two)
+    odd = [list(ShuffledBatches(5, 5, seed=0, rank=rank, n_devices=2)) for rank in (0, 1)]
+    assert [len(batches[0]) for batches in odd] == [3, 3]
+
+
+def test_an_epoch_has_its_own_order():
+    batches = ShuffledBatches(50, 50, seed=0)
+    first = list(batches)
+    batches.set_epoch(1)
+    assert list(batches) != first
+    batches.set_epoch(0)
+    assert list(batches) == first
+
+
+# Early stopping
+
+
+def test_training_stops_after_patience_and_keeps_the_best_epoch(features, config):
+    shuffled = features.with_labels(features.labels[np.random.default_rng(1).permutation(120)])  # nothing to learn
+    trainer = {"epochs": 40, "patience": 2, "lr": 0.05, "monitor": "loss"}
+    fitted = fit(config(trainer=trainer), shuffled, progress=False)
+    losses = [row["loss"] for row in fitted.history]
+    assert len(losses) == int(np.argmin(losses)) + 3 < 40
+    part = divide(shuffled, DataConfig(), seed=0).validation
+    logits = next(batch_logits(fitted.encoder, fitted.head, fitted.encoder.prepare(part.features)))
+    y = part.labels.toarray()
+    assert np.isclose(np.mean(np.logaddexp(0, logits) - y * logits), min(losses), rtol=1e-5)
+
+
+@pytest.mark.parametrize("monitor", ["micro-f1", "precision@3", "ranking-loss", "macro-average-precision", "macro-ece"])
+def test_any_metric_can_be_monitored(monitor, features, config):
+    fitted = fit(config(trainer={"monitor": monitor, "epochs": 3}), features, progress=False)
+    assert all(0 <= row[monitor] <= 1 for row in fitted.history)
+
+
+def test_a_metric_at_more_labels_than_there_are_cannot_be_monitored(features, config):
+    with pytest.raises(ValueError, match="trainer.monitor must be a metric at no more than 8 labels, got precision@9"):
+        fit(config(trainer={"monitor": "precision@9"}), features, progress=False)
+
+
+# Parts of the data
+
+
+def test_the_validation_part_of_the_data_is_used(features):
+    split = np.array(["train"] * 100 + ["valid"] * 20)
+    parts = divide(features.with_split(split), DataConfig(validation=0.5), seed=0)
+    assert (len(parts.training), len(parts.validation)) == (100, 20)
+
+
+def test_held_out_examples_are_no_training_examples(features):
+    numbered = replace(features, groups=np.arange(120))
+    parts = divide(numbered, DataConfig(validation=0.25), seed=0)
+    assert sorted([*parts.training.groups, *parts.validation.groups]) == list(range(120))
+    assert len(parts.validation) == 30
+
+
+def test_the_training_part_fixes_the_labels(features):
+    labels = features.labels.toarray()
+    labels[:, 0] = False
+    labels[100:, 0] = True
+    split = np.array(["train"] * 100 + ["test"] * 20)
+    data = features.with_labels(labels).with_split(split)
+    parts = divide(data, DataConfig(validation=0.0, min_count=2), seed=0)
+    assert parts.test.label_names == parts.training.label_names == features.label_names[1:]
+
+
+def test_data_without_a_training_part_are_refused(features):
+    with pytest.raises(ValueError, match="must have a part named train, got test"):
+        divide(features.with_split(["test"] * 120), DataConfig(), seed=0)
+
+
+def test_data_without_labels_are_refused(features):
+    with pytest.raises(ValueError, match="must have examples with labels, got 108 without any"):
+        divide(features.with_labels(np.zeros((120, 8), bool)), DataConfig(), seed=0)
+
+
+def test_an_encoder_of_texts_refuses_features(features):
+    with pytest.raises(ValueError, match="the encoder 'tfidf' needs data with texts, got features"):
+        inputs_of(features, "tfidf")
+
+
+# Heads
+
+
+def test_k_is_the_most_active_labels(features):
+    most = int(features.labels.sum(axis=1).max())
+    assert resolve_head(HeadConfig(), features.labels).k == min(most, 3)  # 2k + 1 columns fit into 8 labels
+
+
+def test_too_large_a_k_is_refused(features):
+    with pytest.raises(ValueError, match=re.escape("head.k must be at most (n_labels - 1) / 2 for 8 labels, got 4")):
+        resolve_head(HeadConfig(k=4), features.labels)
+
+
+def test_two_labels_need_no_guarantee():
+    assert resolve_head(HeadConfig(k=1), scipy.sparse.csr_array(np.eye(2, dtype=bool))).kind == "linear"
+
+
+def test_heads_have_the_options_of_the_configuration(features):
+    dft = build_head(HeadConfig(kind="dft", k=2, slack=3, order="spread", nodes="paper"), 24, 8, features.labels)
+    assert isinstance(dft, DFTHead)
+    assert (dft.k, dft.slack, dft.n_nodes, dft.path) == (2, 3, 8, "dense")
+    bottleneck = build_head(HeadConfig(kind="bottleneck", d=4, start=2.0), 24, 8)
+    assert isinstance(bottleneck, BottleneckHead)
+    assert torch.allclose(bottleneck.projection.bias[0] / 8**0.5, torch.tensor(2 / 6).log())
+    linear = build_head(HeadConfig(kind="linear", relu=True, bias=False), 24, 8)
+    assert isinstance(linear, LinearHead)
+    assert linear.bias is None
+    assert torch.equal(linear(-torch.ones(1, 24)), torch.zeros(1, 8))
+
+
+# What a run leaves
+
+
+def test_a_run_writes_its_history_its_picture_and_its_configuration(features, config, tmp_path):
+    fitted = fit(config(), features, out=tmp_path / "run", progress=False)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "config.yaml",
+        "history.csv",
+        "last.ckpt",
+        "learning_curve.png",
+    ]
+    with open(tmp_path / "run" / "history.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(row["loss"]) for row in rows] == [row["loss"] for row in fitted.history]
+    assert list(rows[0]) == ["epoch", "train loss", "loss", "micro-f1", "seconds"]
+
+
+def test_a_folder_with_another_run_is_refused(features, config, tmp_path):
+    fit(config(trainer={"epochs": 1}), features, out=tmp_path, progress=False)
+    with pytest.raises(ValueError, match="holds a run already: resume it, or give another folder"):
+        fit(config(trainer={"epochs": 1}), features, out=tmp_path, progress=False)
+    with pytest.raises(ValueError, match=re.escape("holds a run with another trainer.lr")):
+        fit(config(trainer={"epochs": 1, "lr": 0.1}), features, out=tmp_path, resume=True, progress=False)
+
+
+def test_tensorboard_is_refused_where_it_is_not_installed(features, config, tmp_path, monkeypatch):
+    monkeypatch.setattr("labelproof.training.loop.find_spec", lambda _: None)
+    with pytest.raises(ValueError, match="needs the package tensorboard, which is not installed"):
+        fit(config(trainer={"tensorboard": True}), features, out=tmp_path, progress=False)
+
+
+def test_a_history_without_epochs_has_no_picture(tmp_path):
+    with pytest.raises(ValueError, match="history must have at least one epoch"):
+        plot_history([], tmp_path / "curve.png")
+
+
+def test_the_progress_bar_goes_to_standard_error(features, config, capsys):
+    fit(config(trainer={"epochs": 1}), features, progress=True)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Epoch" in printed.err
+
+
+def test_examples_without_labels_are_kept(features, config):
+    labels = features.labels.toarray()
+    labels[:60] = False
+    fitted = fit(config(loss={"kind": "sparsemax"}), features.with_labels(labels), progress=False)
+    assert fitted.metrics["sizes"]["training"] == 108
+    assert isinstance(Dataset(labels, features.label_names, features=features.features), Dataset)
