@@ -10,7 +10,10 @@ import scipy.sparse
 from typer.testing import CliRunner
 
 from labelproof.cli import app
+from labelproof.data import SparseRow
+from labelproof.errors import DataFormatError
 from labelproof.models import load_model
+from labelproof.models.inputs import iter_batches
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 CONFIG = """\
@@ -115,7 +118,9 @@ def test_a_run_is_not_overwritten_but_resumed(here):
 
 def test_a_typo_is_refused_with_file_line_and_the_nearest_name(empty):
     Path("config.yaml").write_text("trainer:\n  epochs: 1\n  sead: 3\n")
-    refused(run("train", "config.yaml", "-o", "run"), "config.yaml, line 3: trainer.sead is unknown: did you mean seed?")
+    refused(
+        run("train", "config.yaml", "-o", "run"), "config.yaml, line 3: trainer.sead is unknown: did you mean seed?"
+    )
     assert not Path("run").exists()
 
 
@@ -190,7 +195,9 @@ def test_every_form_of_features_is_read(empty):
     Y = X[:, :5] > 0
     np.savez("data.npz", X=X, Y=Y)
     head = "head.kind=bottleneck"
-    result = run("train", "config.yaml", "data.path=data.npz", "encoder.kind=features", head, "trainer.epochs=1", "-o", "r")
+    result = run(
+        "train", "config.yaml", "data.path=data.npz", "encoder.kind=features", head, "trainer.epochs=1", "-o", "r"
+    )
     assert result.exit_code == 0, result.output
     np.save("X.npy", X)
     scipy.sparse.save_npz("sparse.npz", scipy.sparse.csr_array(X))
@@ -220,6 +227,19 @@ def test_bad_input_is_refused_and_leaves_no_file(here, tmp_path):
     refused(run("predict", "run", tmp_path / "cut.jsonl.gz", "-o", out), "cut.jsonl.gz")
     refused(run("predict", "run", tmp_path / "none.txt", "-o", out), "none.txt")
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
+def test_features_are_no_texts(here, tmp_path):
+    Path(tmp_path, "a.svm").write_text("0 1:0.5\n")
+    refused(run("predict", "run", tmp_path / "a.svm"), "a.svm: expected a text in example 1, got none")
+
+
+def test_sparse_rows_become_batches_of_the_width_of_the_model():
+    rows = [SparseRow(np.array([0, 3]), np.array([1.0, 2.0])), SparseRow(np.array([], int), np.array([]))]
+    (batch,) = iter_batches(rows, 9, n_features=5)
+    assert batch.toarray().tolist() == [[1, 0, 0, 2, 0], [0, 0, 0, 0, 0]]
+    with pytest.raises(DataFormatError, match="expected features from 0 to 2, got 3"):
+        list(iter_batches(rows, 9, n_features=3))
 
 
 def test_what_is_no_model_is_refused(here, tmp_path):

@@ -53,7 +53,7 @@ def examples(n: int, seed: int) -> TensorDataset:
 def main(epochs: int = 8) -> dict[str, float]:
     """Train, fit thresholds on validation data, and evaluate on test data."""
     torch.manual_seed(0)
-    train, validation, test = (examples(n, seed) for seed, n in enumerate((512, 128, 128)))
+    train, validation, test = (examples(n, seed) for seed, n in enumerate((2048, 256, 256)))
     module = Classifier()
     trainer = Trainer(
         max_epochs=epochs,

@@ -76,13 +76,12 @@ def test_json_lines_plain_and_compressed(tmp_path, ending):
     assert [example.text for example in iter_examples(path)] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.svm", "a.json"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.json"])
 def test_a_stream_takes_the_memory_of_a_few_lines(tmp_path, name):
     filling, n = "x" * 1000, 6000
     head, row, between, end = {
         "a.jsonl": ("", f'{{"text": "{filling}", "labels": ["a"]}}\n', "", ""),
         "a.csv": ("text,labels\n", f"{filling},a\n", "", ""),
-        "a.svm": ("", "1 " + " ".join(f"{i}:0.5" for i in range(120)) + "\n", "", ""),
         "a.json": ("[", f'{{"text": "{filling}", "labels": ["a"]}}', ",\n", "]"),
     }[name]
     path = write(tmp_path / name, head + between.join([row] * n) + end)

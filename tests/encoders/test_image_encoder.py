@@ -196,11 +196,15 @@ def test_a_pooler_that_was_never_trained_is_refused_where_it_is_needed(models, p
         labelproof.encoders.build("image", pictures, path=str(folder), pooling="pooler")
 
 
-def test_a_module_without_parameters_is_taken(pictures):
-    module = nn.AdaptiveAvgPool2d(2)
-    for frozen in (True, False):
-        encoder = labelproof.encoders.build("image", pictures, module=module, frozen=frozen)
-        assert features_of(encoder, pictures).shape == (6, 3)
+@pytest.mark.parametrize("frozen", [True, False])
+def test_modules_without_parameters_are_taken_and_may_give_vectors_or_maps(pictures, frozen):
+    maps, vectors = nn.AdaptiveAvgPool2d(1), nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    by_maps, by_vectors = (
+        features_of(labelproof.encoders.build("image", pictures, module=module, frozen=frozen), pictures)
+        for module in (maps, vectors)
+    )
+    assert by_vectors.shape == (6, 3)
+    torch.testing.assert_close(by_maps, by_vectors)
 
 
 def test_a_tampered_description_is_refused(models, pictures, tmp_path):

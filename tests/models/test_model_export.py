@@ -1,8 +1,11 @@
 """ONNX files give the logits of the model they were made from."""
 
+# ruff: noqa: F401, F811 - fixtures are imported, and tests take them by their names
+
 import numpy as np
 import onnxruntime
 import pytest
+from small_models import make_model, one_thread
 
 from labelproof.models.onnx import export_onnx
 
@@ -27,7 +30,9 @@ def test_an_exported_model_gives_the_same_logits(parts, make_model, tmp_path):
 
 def test_models_with_other_encoders_are_refused(make_model, tmp_path):
     texts, _ = make_model(encoder={"kind": "tfidf"})
-    with pytest.raises(ValueError, match="only models on given features can be exported to ONNX, got the encoder 'tfidf'"):
+    with pytest.raises(
+        ValueError, match="only models on given features can be exported to ONNX, got the encoder 'tfidf'"
+    ):
         export_onnx(texts, tmp_path / "model.onnx")
     scaled, _ = make_model(encoder={"kind": "features", "standardise": True})
     with pytest.raises(ValueError, match="got standardised ones"):

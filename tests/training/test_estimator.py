@@ -1,5 +1,7 @@
 """MultiLabelClassifier by the conventions of scikit-learn."""
 
+# ruff: noqa: F401 - fixtures are imported, and tests take them by their names
+
 import pickle
 import re
 import warnings
@@ -15,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from training_data import one_thread
 
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, Threshold
@@ -191,7 +194,9 @@ def test_thresholds_are_those_of_the_held_out_examples(problem):
     X, Y = problem
     clf = classifier(validation_fraction=0.3).fit(X, Y)
     held_out = divide(
-        Dataset(Y, tuple("abcdefghi"), features=X), DataConfig(validation=0.3), seed=np.random.RandomState(0).randint(2**31)
+        Dataset(Y, tuple("abcdefghi"), features=X),
+        DataConfig(validation=0.3),
+        seed=np.random.RandomState(0).randint(2**31),
     ).validation
     expected = PerLabelThreshold().fit(held_out.labels, clf.decision_function(held_out.features.astype(np.float32)))
     assert np.allclose(clf.rule_.thresholds_, expected.thresholds_, atol=1e-5)
@@ -223,5 +228,5 @@ def test_one_class_is_refused():
 def test_a_wrong_option_is_refused_when_it_is_used(problem):
     with pytest.raises(ValueError, match="did you mean focal"):
         classifier(loss="focall").fit(*problem)
-    with pytest.raises(ValueError, match="head.kind"):
+    with pytest.raises(ValueError, match=r"head\.kind"):
         classifier(head="dtf").fit(*problem)

@@ -1,5 +1,7 @@
 """A run that is interrupted, at any moment, ends as one that is not."""
 
+# ruff: noqa: F401 - fixtures are imported, and tests take them by their names
+
 import signal
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from training_data import one_thread
 
 from labelproof.data import Dataset
 from labelproof.training import TrainConfig, fit
@@ -39,7 +42,7 @@ def assert_same(one, other):
     assert [[row[c] for c in columns] for row in one.history] == [[row[c] for c in columns] for row in other.history]
 
 
-class Interruption(Exception):
+class Interruption(Exception):  # noqa: N818 - no error
     """What ends a run in these tests."""
 
 

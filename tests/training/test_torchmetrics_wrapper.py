@@ -1,10 +1,13 @@
 """LabelMetric against the metrics that it wraps."""
 
+# ruff: noqa: F401 - fixtures are imported, and tests take them by their names
+
 import pickle
 
 import numpy as np
 import pytest
 import torch
+from training_data import one_thread
 
 from labelproof.decisions import TopK
 from labelproof.metrics import by_name
@@ -70,7 +73,10 @@ def test_it_can_be_reset_pickled_and_merged():
     assert pickle.loads(pickle.dumps(metric)).compute() == metric.compute()  # noqa: S301 - our own
     metric.reset()
     assert float(metric.sums.sum()) == 0
-    one, two = LabelMetric("micro-f1", n_labels=7, scores="logits"), LabelMetric("micro-f1", n_labels=7, scores="logits")
+    one, two = (
+        LabelMetric("micro-f1", n_labels=7, scores="logits"),
+        LabelMetric("micro-f1", n_labels=7, scores="logits"),
+    )
     one.update(torch.from_numpy(LOGITS[:9]), torch.from_numpy(TRUTH[:9]))
     two.update(torch.from_numpy(LOGITS[9:]), torch.from_numpy(TRUTH[9:]))
     one.merge_state(two)

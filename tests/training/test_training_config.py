@@ -69,7 +69,9 @@ def test_the_template_names_every_kind_and_every_key_of_the_trainer():
 
 
 def test_a_configuration_survives_yaml():
-    config = TrainConfig.from_dict({"loss": {"kind": "asl", "clip": 0.1}, "data": {"path": {"train": "a", "test": "b"}}})
+    config = TrainConfig.from_dict(
+        {"loss": {"kind": "asl", "clip": 0.1}, "data": {"path": {"train": "a", "test": "b"}}}
+    )
     assert TrainConfig.from_dict(yaml.safe_load(yaml.safe_dump(config.to_dict()))) == config
 
 
@@ -130,7 +132,7 @@ def test_a_file_that_is_no_yaml_is_refused_with_its_line(tmp_path):
     with pytest.raises(DataFormatError, match=r"c.yaml, line 3: expected YAML"):
         read_config(path)
     path.write_text("just words\n")
-    with pytest.raises(DataFormatError, match="c.yaml: expected sections"):
+    with pytest.raises(DataFormatError, match=r"c\.yaml: expected sections"):
         read_config(path)
 
 

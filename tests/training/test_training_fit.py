@@ -1,5 +1,7 @@
 """Training from end to end: what is learned, from which part of the data, and that a seed has one result."""
 
+# ruff: noqa: F401, F811 - fixtures are imported, and tests take them by their names
+
 import csv
 import re
 from dataclasses import replace
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from training_data import config, features, one_thread, texts
 
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, TopK
@@ -34,7 +37,9 @@ def same(one, other):
 
 
 def test_a_learnable_problem_is_learned(features, config):
-    fitted = fit(config(trainer={"epochs": 30, "lr": 0.02, "batch_size": 16, "patience": None}), features, progress=False)
+    fitted = fit(
+        config(trainer={"epochs": 30, "lr": 0.02, "batch_size": 16, "patience": None}), features, progress=False
+    )
     assert fitted.history[-1]["loss"] < 0.5 * fitted.history[0]["loss"]
     assert fitted.metrics["validation"]["micro-f1"] > 0.8
     assert fitted.metrics["sizes"] == {"training": 108, "validation": 12}
@@ -50,7 +55,9 @@ def test_sparse_and_dense_features_give_the_same_model(features, config):
     sparse = replace(features, features=scipy.sparse.csr_array(features.features))
     for encoder in ({"kind": "features"}, {"kind": "features", "hidden": 16}):
         one, other = (fit(config(encoder=encoder), data, progress=False) for data in (features, sparse))
-        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(weights(one).values(), weights(other).values(), strict=True))
+        assert all(
+            torch.allclose(a, b, atol=1e-5) for a, b in zip(weights(one).values(), weights(other).values(), strict=True)
+        )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -82,7 +89,7 @@ def test_the_rule_is_fitted_on_validation_data_alone(features, config):
 
 
 def test_a_rule_that_learns_is_refused_without_held_out_data(features, config):
-    with pytest.raises(ValueError, match="decision 'per-label' is fitted on held-out data: data.validation must be"):
+    with pytest.raises(ValueError, match=r"decision 'per-label' is fitted on held-out data: data\.validation"):
         fit(config(data={"validation": 0.0}), features, progress=False)
 
 
@@ -97,7 +104,9 @@ def test_labels_of_test_data_do_not_matter_for_training(features, config):
     split = np.repeat(["train", "valid", "test"], 40)
     other = features.labels.toarray()
     other[80:] = ~other[80:]
-    one, two = (fit(config(), data.with_split(split), progress=False) for data in (features, features.with_labels(other)))
+    one, two = (
+        fit(config(), data.with_split(split), progress=False) for data in (features, features.with_labels(other))
+    )
     assert same(weights(one), weights(two))
     assert np.array_equal(one.rule.thresholds_, two.rule.thresholds_)
     assert one.metrics["test"] != two.metrics["test"]
@@ -187,7 +196,9 @@ def test_any_metric_can_be_monitored(monitor, features, config):
 
 
 def test_a_metric_at_more_labels_than_there_are_cannot_be_monitored(features, config):
-    with pytest.raises(ValueError, match="trainer.monitor must be a metric at no more than 8 labels, got precision@9"):
+    with pytest.raises(
+        ValueError, match=r"trainer\.monitor must be a metric at no more than 8 labels, got precision@9"
+    ):
         fit(config(trainer={"monitor": "precision@9"}), features, progress=False)
 
 
@@ -201,10 +212,17 @@ def test_the_validation_part_of_the_data_is_used(features):
 
 
 def test_held_out_examples_are_no_training_examples(features):
-    numbered = replace(features, groups=np.arange(120))
+    numbered = replace(features, times=np.arange(120))
     parts = divide(numbered, DataConfig(validation=0.25), seed=0)
-    assert sorted([*parts.training.groups, *parts.validation.groups]) == list(range(120))
+    assert sorted([*parts.training.times, *parts.validation.times]) == list(range(120))
     assert len(parts.validation) == 30
+
+
+def test_groups_are_not_torn_apart(features):
+    grouped = replace(features, groups=np.arange(120) // 6)
+    parts = divide(grouped, DataConfig(validation=0.25), seed=0)
+    assert len(parts.validation) == 30
+    assert not set(parts.training.groups) & set(parts.validation.groups)
 
 
 def test_the_training_part_fixes_the_labels(features):

@@ -33,7 +33,7 @@ class Bag(nn.Module):
 
     def __init__(self, n_inputs: int, width: int, *, scale: float) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(n_inputs, width) * scale)
+        self.weight = nn.Parameter(torch.empty(n_inputs, width).normal_(std=scale))
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, *batch: Tensor) -> Tensor:

@@ -156,8 +156,6 @@ def _damage(path: Path) -> Iterator[None]:
     """Turn what goes wrong with a file into one sentence that names it."""
     try:
         yield
-    except ModelFormatError:
-        raise
     except FileNotFoundError as error:
         raise ModelFormatError(f"{path}: no such file") from error
     except Exception as error:  # archives raise errors of many kinds

@@ -1,7 +1,6 @@
 """When the compiled loops stand in for plain torch, what they take, and how threads share their rows."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -11,11 +10,12 @@ from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
+from labelproof.simplex.threads import shared_pool
 
 __all__ = ["applies", "over_rows", "row_blocks", "target_arrays"]
 
 _ROWS_PER_BLOCK = 256  # sums over more rows than this are not left to float32
-_WORTH_A_THREAD = 1 << 19  # logits; fewer take less time than to start one
+_WORTH_A_THREAD = 1 << 18  # logits; fewer take too little time to be handed over
 
 
 def applies(logits: Tensor, *data: Tensor | SparseTargets) -> bool:
@@ -46,11 +46,9 @@ def row_blocks(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
 
 
 def over_rows(work: Callable[[int, int, int], None], blocks: list[tuple[int, int]]) -> None:
-    """Call ``work(block, start, stop)`` for every block, with as many threads as torch uses."""
-    threads = min(torch.get_num_threads(), len(blocks))
-    if threads == 1:
+    """Call ``work(block, start, stop)`` for every block, in threads if torch uses some."""
+    if torch.get_num_threads() == 1 or len(blocks) == 1:
         for b, (start, stop) in enumerate(blocks):
             work(b, start, stop)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda block: work(block[0], *block[1]), enumerate(blocks)))
+    list(shared_pool().map(lambda block: work(block[0], *block[1]), enumerate(blocks)))

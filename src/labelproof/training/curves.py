@@ -40,12 +40,14 @@ def plot_history(history: list[Row], path: str | Path, *, monitor: str = "loss")
         greater = monitor != "loss" and by_name(monitor).greater_is_better
         best = (max if greater else min)(history, key=lambda row: row[monitor])
         panel = panels[0] if monitor == "loss" else panels[1]
+        left = 2 * best["epoch"] > len(history)  # the word stays inside the panel
         panel.axvline(best["epoch"], color="0.6", linewidth=1, linestyle=":")
         panel.annotate(
             f"best: {best[monitor]:.4g}",
             (best["epoch"], 1),
             xycoords=("data", "axes fraction"),
-            xytext=(3, -12),
+            xytext=(-3 if left else 3, -12),
+            ha="right" if left else "left",
             textcoords="offset points",
             fontsize=8,
             color="0.4",

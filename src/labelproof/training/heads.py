@@ -36,6 +36,7 @@ class LinearHead(nn.Module):
 
     Examples
     --------
+    >>> import torch
     >>> LinearHead(8, 100, start=3)(torch.zeros(1, 8)).sigmoid()[0, 0].item()
     0.029999997466802597
     """

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from labelproof.data import Dataset
+from labelproof.data.splits import split_by_group
 from labelproof.training.config import DataConfig
 
 __all__ = ["Parts", "divide", "inputs_of"]
@@ -49,7 +50,8 @@ def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
         raise ValueError(f"the data must have a part named train, got {', '.join(dataset.parts)}")
     if validation is None and config.validation > 0:
         training, validation = _hold_out(training, config.validation, seed)
-    training = _with_frequent_labels(training, config.min_count)
+    if config.min_count > 1:
+        training = training.with_split(None).drop_rare_labels(config.min_count)
     if len(training) == 0 or training.labels.nnz == 0:
         raise ValueError(f"the training part must have examples with labels, got {len(training)} without any")
     names = training.label_names
@@ -72,18 +74,13 @@ def _part(dataset: Dataset, names: tuple[str, ...]) -> Dataset | None:
 
 
 def _hold_out(training: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:
-    """Hold out at least one example, unless only one is there."""
+    """Hold out at least one example, unless only one is there; groups are not torn apart."""
     n = len(training)
+    if training.groups is not None:
+        part = split_by_group(training.groups, {"train": 1 - share, "valid": share}, seed=seed)
+        return training.select(part == "train"), training.select(part == "valid")
     size = min(max(1, round(share * n)), n - 1)
     if size < 1:
         return training, None
     order = np.random.default_rng([seed, n]).permutation(n)
     return training.select(np.sort(order[size:])), training.select(np.sort(order[:size]))
-
-
-def _with_frequent_labels(training: Dataset, b: int) -> Dataset:
-    return training.drop_rare_labels(b) if b > 1 and training.split is None else _drop_rare(training, b)
-
-
-def _drop_rare(training: Dataset, b: int) -> Dataset:
-    return training.with_split(None).drop_rare_labels(b) if b > 1 else training

@@ -12,7 +12,7 @@ WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 
 
 @pytest.fixture(autouse=True)
-def _one_thread():
+def one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

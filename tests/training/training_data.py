@@ -11,7 +11,7 @@ WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 
 
 @pytest.fixture(autouse=True)
-def _one_thread():
+def one_thread():
     """Such small products are quicker on one thread, and other tests run beside these."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
