@@ -1,4 +1,4 @@
-"""Prove which label combinations a multi-label classifier can ever predict.
+"""Multi-label output layers to trust: trained on the metric that is reported, and proven in what they can predict.
 
 Names are imported when first used, so that ``import labelproof`` is quick.
 """
@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelproof import activations, decisions, functional, heads, losses, metrics
+    from labelproof import activations, data, decisions, encoders, functional, heads, losses, metrics, models, training
     from labelproof.activations import entmax, sparsemax
+    from labelproof.data import Dataset, iter_examples, load_dataset
     from labelproof.errors import CertificateError, DataFormatError, LabelproofError, ModelFormatError
     from labelproof.heads import BottleneckHead, DFTHead, replace_head
     from labelproof.losses import (
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
         SparsemaxLoss,
         UnboundedF1Loss,
     )
+    from labelproof.models import load_model
+    from labelproof.training import MultiLabelClassifier
     from labelproof.verification import Argmaxable, Unargmaxable, Undecided, Verification, verify
     from labelproof.verification.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.verification.cyclic import alternations
@@ -29,7 +32,18 @@ if TYPE_CHECKING:
     from labelproof.verification.plan import Plan, plan
     from labelproof.verification.store import load_verification
 
-_ROOMS = {"activations", "decisions", "functional", "heads", "losses", "metrics"}
+_ROOMS = {
+    "activations",
+    "data",
+    "decisions",
+    "encoders",
+    "functional",
+    "heads",
+    "losses",
+    "metrics",
+    "models",
+    "training",
+}
 _HOME = {
     "Argmaxable": "labelproof.verification",
     "AsymmetricLoss": "labelproof.losses",
@@ -39,11 +53,13 @@ _HOME = {
     "ConfusionLoss": "labelproof.losses",
     "DFTHead": "labelproof.heads",
     "DataFormatError": "labelproof.errors",
+    "Dataset": "labelproof.data",
     "EntmaxLoss": "labelproof.losses",
     "Explanation": "labelproof.verification.explain",
     "FocalLoss": "labelproof.losses",
     "LabelproofError": "labelproof.errors",
     "ModelFormatError": "labelproof.errors",
+    "MultiLabelClassifier": "labelproof.training",
     "PickAllLabelsLoss": "labelproof.losses",
     "Plan": "labelproof.verification.plan",
     "SigmoidF1Loss": "labelproof.losses",
@@ -56,6 +72,9 @@ _HOME = {
     "count_argmaxable": "labelproof.verification.counting",
     "entmax": "labelproof.activations",
     "explain": "labelproof.verification.explain",
+    "iter_examples": "labelproof.data",
+    "load_dataset": "labelproof.data",
+    "load_model": "labelproof.models",
     "load_verification": "labelproof.verification.store",
     "log10_argmaxable_fraction": "labelproof.verification.counting",
     "plan": "labelproof.verification.plan",
@@ -73,11 +92,13 @@ __all__ = [
     "ConfusionLoss",
     "DFTHead",
     "DataFormatError",
+    "Dataset",
     "EntmaxLoss",
     "Explanation",
     "FocalLoss",
     "LabelproofError",
     "ModelFormatError",
+    "MultiLabelClassifier",
     "PickAllLabelsLoss",
     "Plan",
     "SigmoidF1Loss",
@@ -89,18 +110,25 @@ __all__ = [
     "activations",
     "alternations",
     "count_argmaxable",
+    "data",
     "decisions",
+    "encoders",
     "entmax",
     "explain",
     "functional",
     "heads",
+    "iter_examples",
+    "load_dataset",
+    "load_model",
     "load_verification",
     "log10_argmaxable_fraction",
     "losses",
     "metrics",
+    "models",
     "plan",
     "replace_head",
     "sparsemax",
+    "training",
     "verify",
 ]
 

@@ -16,4 +16,4 @@ class DataFormatError(LabelproofError):
 
 
 class ModelFormatError(LabelproofError):
-    """A model has no linear output layer that labelproof can take."""
+    """A model has no linear output layer that labelproof can take, or its files are damaged or of another format."""

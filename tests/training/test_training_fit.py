@@ -15,7 +15,7 @@ from training_data import config, features, one_thread, texts
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, TopK
 from labelproof.heads import BottleneckHead, DFTHead
-from labelproof.training import fit
+from labelproof.training import fit, fitting
 from labelproof.training.batches import ShuffledBatches
 from labelproof.training.choices import DECISIONS, LOSSES
 from labelproof.training.config import DataConfig, HeadConfig
@@ -329,3 +329,17 @@ def test_examples_without_labels_are_kept(features, config):
     fitted = fit(config(loss={"kind": "sparsemax"}), features.with_labels(labels), progress=False)
     assert fitted.metrics["sizes"]["training"] == 108
     assert isinstance(Dataset(labels, features.label_names, features=features.features), Dataset)
+
+
+def test_parts_that_come_in_evaluation_mode_are_trained(features, config, monkeypatch):
+    build, modes = fitting.build_head, set()
+
+    def in_evaluation_mode(*args):
+        head = build(*args)
+        head.eval()
+        head.register_forward_pre_hook(lambda head, _: modes.add((head.training, torch.is_grad_enabled())))
+        return head
+
+    monkeypatch.setattr(fitting, "build_head", in_evaluation_mode)
+    fit(config(trainer={"epochs": 1}), features, progress=False)
+    assert modes == {(True, True), (False, False)}

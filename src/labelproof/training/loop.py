@@ -110,6 +110,7 @@ def _run(
             default_root_dir=None if folder is None else str(folder),
         )
         batches = Batches(training, validation, config.batch_size, seed=config.seed)
+        module.train()  # Lightning leaves parts as they come, and pretrained models come in evaluation mode
         try:
             trainer.fit(module, datamodule=batches, ckpt_path=start, weights_only=True if start else None)
         finally:
@@ -162,6 +163,7 @@ def _quiet() -> Iterator[None]:
                 "ignore", message=".*isinstance.treespec, LeafSpec.*"
             )  # Lightning 2.6 on torch 2.13
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+            warnings.filterwarnings("ignore", message=".*in eval mode at the start of training.*")  # frozen parts
             warnings.filterwarnings("ignore", message=".*sync_dist=True.*")  # all devices have the same values
             warnings.filterwarnings("ignore", message=".*is smaller than the logging interval.*")
             warnings.filterwarnings("ignore", message=".*is not set, and a value will be inferred.*")
