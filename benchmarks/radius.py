@@ -2,7 +2,8 @@
 
     python benchmarks/radius.py
 
-Writes benchmarks/results/radius.md. CPU time of one thread for one label set; HiGHS solves the full programme.
+Writes benchmarks/results/radius.md. CPU time of one thread for one label set; HiGHS solves the full programme. Ours is
+the median of as many runs over all sets as HiGHS gets sets; HiGHS's is the mean, since its sets differ.
 """
 
 import time
@@ -15,7 +16,7 @@ from peers import solve_by_highs
 from weights import load
 
 RESULTS = Path(__file__).parent / "results"
-ROWS = {"8921x50": (600, 6, 300), "8921x100": (128, 4, 100), "dft_slack": (24, 2, 30)}
+ROWS = {"8921x50": (600, 8, 300), "8921x100": (128, 4, 100), "dft_slack": (24, 3, 30)}
 
 
 def main() -> None:
@@ -28,11 +29,11 @@ def main() -> None:
     for name, (n_sets, n_peer, wanted) in ROWS.items():
         weight, label_sets = load(name)
         lp.verify(weight, label_sets[:20], n_jobs=1, radius=True)  # compiled code is loaded
-        start = time.process_time()
-        v = lp.verify(weight, label_sets[:n_sets], n_jobs=1, radius=True)
-        ours = 1e3 * (time.process_time() - start) / n_sets
-        peers, differences = [], [0.0]
-        for i in range(n_peer):
+        runs, peers, differences = [], [], [0.0]
+        for i in range(n_peer):  # taking turns, so that both meet the same noise
+            start = time.process_time()
+            v = lp.verify(weight, label_sets[:n_sets], n_jobs=1, radius=True)
+            runs.append(1e3 * (time.process_time() - start) / n_sets)
             active = label_sets.indices[label_sets.indptr[i] : label_sets.indptr[i + 1]]
             peer = solve_by_highs(weight, active)
             peers.append(1e3 * peer.solve_seconds)
@@ -40,7 +41,7 @@ def main() -> None:
                 differences.append(abs(peer.eps / v.radius[i] - 1))
         known = v.status == 1
         widest = float(np.max(1 - v.radius[known] / v.radius_upper[known]))
-        theirs = float(np.mean(peers))
+        ours, theirs = float(np.median(runs)), float(np.mean(peers))
         lines.append(
             f"| {name} | {n_sets} | {ours:.3g} | {theirs:.0f} | **{theirs / ours:.0f}×** | {wanted}× "
             f"| {widest:.1e} | {max(differences):.1e} |"

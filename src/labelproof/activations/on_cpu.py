@@ -12,7 +12,7 @@ from labelproof.simplex.threads import over_rows
 
 __all__ = ["LISTED", "SHORT", "KernelEntmax", "is_wrapped"]
 
-LISTED = 512  # indices kept per row; a row with a larger support is read again in the backward pass
+LISTED = 512  # most indices kept per row; a row with a larger support is read again in the backward pass
 SHORT = 256  # rows up to this length are always read again
 
 
@@ -25,7 +25,7 @@ class KernelEntmax(torch.autograd.Function):
         k = scores.shape[-1]
         rows = scores.detach().contiguous().numpy().reshape(-1, k)
         p = torch.empty(scores.shape, dtype=scores.dtype)
-        support = torch.empty((len(rows), min(k, LISTED) if k > SHORT else 0), dtype=torch.int32)
+        support = torch.empty((len(rows), min(k // 16, LISTED) if k > SHORT else 0), dtype=torch.int32)
         size = torch.empty(len(rows), dtype=torch.int32)
         args = rows, alpha, p.numpy().reshape(-1, k), support.numpy(), size.numpy()
         over_rows(entmax_rows, *args, n_rows=len(rows), n_columns=k, n_threads=torch.get_num_threads())

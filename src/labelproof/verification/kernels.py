@@ -276,7 +276,7 @@ def search_block(
     n_sets, n_equal = E.shape[0], E.shape[1]
     outcome = np.full(n_sets, STOPPED, np.int64)
     points = np.zeros((n_sets, m))
-    rows = np.empty((n_sets, m + 1), np.int64)
+    rows = np.zeros((n_sets, m + 1), np.int64)
     n_found = np.zeros(n_sets, np.int64)
     multipliers = np.zeros((n_sets, m + 1))
     tight = np.zeros(n_rows, np.int64)

@@ -221,8 +221,11 @@ def _search_block(
         -1e-3,
         max_steps,
     )
-    rows = [_row_numbers(layer, system, places[i, : counts[i]], multipliers[i, : counts[i]]) for i in range(len(sets))]
-    return Guesses(outcome, points, rows, tight)
+    if equalities.shape[1]:
+        found = [(places[i, :count], multipliers[i, :count]) for i, count in enumerate(counts.tolist())]
+        return Guesses(outcome, points, [_row_numbers(layer, system, *one) for one in found], tight)
+    numbers = system.numbers[places]
+    return Guesses(outcome, points, [numbers[i, :count] for i, count in enumerate(counts.tolist())], tight)
 
 
 def _search_each(layer: OutputLayer, system: SearchSystem, sets: LabelSets, time_limit: float) -> Guesses:

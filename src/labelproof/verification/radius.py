@@ -90,8 +90,14 @@ class _Problem:
 
 
 def _lowest(scores: Scores, most: int) -> Indices:
-    """Return the places of the lowest scores, at most so many."""
-    return np.arange(len(scores)) if len(scores) <= most else np.argpartition(scores, most)[:most]
+    """Return the places of the lowest scores, about so many: a sample of long rows tells where to cut."""
+    if len(scores) <= most:
+        return np.arange(len(scores))
+    if len(scores) > 20 * most and most >= 64:
+        places = np.flatnonzero(scores <= np.partition(scores[::8], most // 8)[most // 8])
+        if most // 2 <= len(places) <= 2 * most:
+            return places
+    return np.argpartition(scores, most)[:most]
 
 
 def _measure(

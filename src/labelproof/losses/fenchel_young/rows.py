@@ -49,7 +49,7 @@ class _KernelLosses(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, batch: Batch, alpha: float) -> Tensor:
         z, factor = logits.contiguous(), batch.inverse
         n, k = z.shape
-        room = min(k, LISTED) if k > SHORT else 0
+        room = min(k // 16, LISTED) if k > SHORT else 0
         losses, roots = torch.empty(n, dtype=torch.float64), torch.empty((n, 2), dtype=torch.float64)
         support, chances = torch.empty((n, room), dtype=torch.int32), z.new_empty((n, room))
         kept = roots, support, chances, torch.empty(n, dtype=torch.int32)
