@@ -10,8 +10,9 @@ import scipy.sparse
 from typer.testing import CliRunner
 
 from labelproof.cli import app
-from labelproof.data import SparseRow
+from labelproof.data import SparseRow, load_dataset
 from labelproof.errors import DataFormatError
+from labelproof.metrics import f1_score
 from labelproof.models import load_model
 from labelproof.models.inputs import iter_batches
 
@@ -248,3 +249,31 @@ def test_what_is_no_model_is_refused(here, tmp_path):
 
 def test_a_summary_needs_a_place_for_the_predictions(here):
     refused(run("predict", "run", "data.csv", "--json"), "needs --output")
+
+
+def test_a_model_is_evaluated_on_examples(trained, monkeypatch):
+    folder, _ = trained
+    monkeypatch.chdir(folder)
+    shown = run("evaluate", "--model", "run/model", "--data", "data.csv")
+    assert shown.exit_code == 0, shown.output
+    assert "data.csv: 100 examples × 8 labels" in shown.stdout
+    found = json.loads(run("evaluate", "--model", "run/model", "--data", "data.csv", "--json").stdout)
+    model = load_model("run/model")
+    data = load_dataset("data.csv").restrict_to(model.label_names)
+    expected = f1_score(data.labels, model.predict(data.texts), average="micro")
+    assert found["metrics"]["micro-f1"] == pytest.approx(expected)
+    assert run("evaluate", "--model", "run/model", "--data", "data.csv", "--fail-under", "1.1").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--model", "run/model"), "either --scores and --labels, or --model and --data must be given"),
+        ((), "either --scores and --labels, or --model and --data must be given"),
+        (("--model", "run/model", "--data", "data.csv", "--threshold", "0.5"), "a model has its own rule"),
+        (("--model", "run/model", "--data", "data.csv", "--metric", "ndcg@7", "--fail-under", "0.5"), "got ndcg@7"),
+    ],
+)
+def test_a_model_evaluated_in_the_wrong_way_is_refused(trained, monkeypatch, words, message):
+    monkeypatch.chdir(trained[0])
+    refused(run("evaluate", *words), message)

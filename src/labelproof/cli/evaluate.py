@@ -1,6 +1,7 @@
 """labelproof evaluate: how good are these scores, and the label sets that a rule makes of them?"""
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,25 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoreKindOption", "Scores", "TrueLabels", "evaluate"]
 
-Scores = Annotated[
-    Path,
-    typer.Option(
-        "--scores",
-        "-s",
-        help="Scores of shape (examples, labels): .npy, .npz (array 'scores'), .csv, .tsv or .parquet.",
-        show_default=False,
-    ),
-]
-TrueLabels = Annotated[
-    Path,
-    typer.Option(
-        "--labels",
-        "-l",
-        help="True labels of the same examples: a 0/1 matrix (.npy, .npz, .csv, .parquet), a sparse matrix (.npz), "
-        "or one set a line (.txt, .jsonl: indices).",
-        show_default=False,
-    ),
-]
+_SCORES = typer.Option(
+    "--scores",
+    "-s",
+    help="Scores of shape (examples, labels): .npy, .npz (array 'scores'), .csv, .tsv or .parquet.",
+    show_default=False,
+)
+_LABELS = typer.Option(
+    "--labels",
+    "-l",
+    help="True labels of the same examples: a 0/1 matrix (.npy, .npz, .csv, .parquet), a sparse matrix (.npz), "
+    "or one set a line (.txt, .jsonl: indices).",
+    show_default=False,
+)
+Scores = Annotated[Path, _SCORES]
+TrueLabels = Annotated[Path, _LABELS]
 ScoreKindOption = Annotated[
     str | None,
     typer.Option(
@@ -50,8 +47,13 @@ SHOWN = (
 
 
 def evaluate(
-    scores: Scores,
-    labels: TrueLabels,
+    scores: Annotated[Path | None, _SCORES] = None,
+    labels: Annotated[Path | None, _LABELS] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a model, in place of scores; it has its own rule.", show_default=False),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Examples with labels, for --model.", show_default=False)] = None,
     rule: Annotated[
         Path | None, typer.Option(help="Decision rule that labelproof tune wrote.", show_default=False)
     ] = None,
@@ -70,41 +72,71 @@ def evaluate(
 ) -> None:
     """Compute every metric that scores and true labels allow; with a rule or a threshold, those of label sets too."""
     from labelproof import metrics
+
+    measure = metrics.by_name(metric)
+    if (model is None) != (data is None) or (scores is None) != (labels is None) or (model is None) == (scores is None):
+        raise ValueError("either --scores and --labels, or --model and --data must be given")
+    if model is not None and data is not None:
+        if (rule, threshold, score_kind) != (None, None, None):
+            raise ValueError("--rule, --threshold and --score-kind go with --scores: a model has its own rule")
+        found = _of_model(model, data)
+    elif scores is not None and labels is not None:
+        chosen = _rule(rule, threshold)
+        if fail_under is not None and chosen is None and measure.kind == "set":
+            raise ValueError(f"--fail-under with {metric} needs --rule or --threshold, got neither")
+        found = _of_scores(scores, labels, chosen, score_kind, None if fail_under is None else metric)
+    if fail_under is not None and metric not in found.values:
+        raise ValueError(f"--metric must be one that a model's evaluation has, got {metric}")
+    passed = fail_under is None or _is_as_good(found.values[metric], fail_under, measure.greater_is_better)
+    if as_json:
+        plain = {name: None if math.isnan(value) else value for name, value in found.values.items()}
+        shape = {"examples": found.n_examples, "labels": found.n_labels}
+        print_json({**shape, "rule": _words(found.rule), "metrics": plain, "passed": passed})
+    else:
+        size = f"{plural(found.n_examples, 'example')} × {plural(found.n_labels, 'label')}"
+        _print_values(found.values, f"{found.name}: {size}", found.rule)
+        if not passed:
+            console().print(f"Not passed: {metric} is {found.values[metric]:.4f}, {fail_under} was required.")
+    if not passed:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    name: str
+    n_examples: int
+    n_labels: int
+    rule: "Rule | None"
+    values: dict[str, float]
+
+
+def _of_model(model: Path, data: Path) -> _Evaluation:
+    from labelproof.data import load_dataset
+    from labelproof.models import load_model
+
+    loaded, examples = load_model(model), load_dataset(data)
+    measured = loaded.evaluate(examples).items()
+    values = {name: math.nan if value is None else value for name, value in measured}
+    return _Evaluation(data.name, len(examples), len(loaded.label_names), loaded.rule, values)
+
+
+def _of_scores(
+    scores: Path, labels: Path, rule: "Rule | None", score_kind: str | None, metric: str | None
+) -> _Evaluation:
+    """Evaluate scores, with the named metric beside the usual ones."""
+    from labelproof import metrics
     from labelproof.cli.scores import read_scores, read_true_labels
     from labelproof.decisions.inputs import read_finite
 
-    measure = metrics.by_name(metric)
-    chosen = _rule(rule, threshold)
-    if fail_under is not None and chosen is None and measure.kind == "set":
-        raise ValueError(f"--fail-under with {metric} needs --rule or --threshold, got neither")
     y_score = read_finite(read_scores(scores))
     y_true = read_true_labels(labels, y_score.shape, scores)
-    y_pred = None if chosen is None else chosen.decide(y_score, sparse=True)
+    y_pred = None if rule is None else rule.decide(y_score, sparse=True)
     values = metrics.evaluate(y_true, y_score, y_pred, scores=score_kind)
-    if metric not in values and fail_under is not None:
+    if metric is not None and metric not in values:
+        measure = metrics.by_name(metric)
         values[metric] = measure(y_true, y_pred if measure.kind == "set" else y_score)
-    passed = fail_under is None or _is_as_good(values[metric], fail_under, measure.greater_is_better)
-    if as_json:
-        plain = {name: None if math.isnan(value) else value for name, value in values.items()}
-        print_json(
-            {
-                "examples": y_score.shape[0],
-                "labels": y_score.shape[1],
-                "rule": _words(chosen),
-                "metrics": plain,
-                "passed": passed,
-            }
-        )
-    else:
-        _print_values(
-            values,
-            f"{scores.name}: {plural(y_score.shape[0], 'example')} × {plural(y_score.shape[1], 'label')}",
-            chosen,
-        )
-        if not passed:
-            console().print(f"Not passed: {metric} is {values[metric]:.4f}, {fail_under} was required.")
-    if not passed:
-        raise typer.Exit(1)
+    n_examples, n_labels = y_score.shape
+    return _Evaluation(scores.name, n_examples, n_labels, rule, values)
 
 
 def _rule(path: Path | None, threshold: float | None) -> "Rule | None":
