@@ -336,3 +336,8 @@ def test_what_cannot_be_saved_leaves_the_old_file(tmp_path):
 def test_an_unfitted_rule_can_be_saved_too(tmp_path):
     Threshold(metric="macro-f1").save(tmp_path / "rule.json")
     assert repr(load_rule(tmp_path / "rule.json")) == repr(Threshold(metric="macro-f1"))
+
+
+def test_a_fitted_rule_shows_what_it_learned():
+    rule = Threshold(metric="micro-f1").fit([[1, 0], [0, 1]], [[3.0, 1.0], [0.0, 3.0]])
+    assert str(rule).endswith(f"; threshold_ = {rule.threshold_:.6g}")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.errors import DataFormatError
-from labelproof.verification.store import read_array, read_arrays
+from labelproof.verification.arrays import read_array, read_arrays
 
 __all__ = [
     "Classifier",

@@ -12,8 +12,8 @@ import scipy.sparse
 
 from labelproof.cli import files
 from labelproof.errors import DataFormatError
+from labelproof.verification.arrays import read_arrays
 from labelproof.verification.labels import read_label_sets
-from labelproof.verification.store import read_arrays
 
 __all__ = ["read_scores", "read_true_labels", "require_free_output"]
 

@@ -91,6 +91,10 @@ class Rule(ABC):
             raise DataFormatError(f"{os.path.basename(path)}: expected {cls.__name__}, got {type(rule).__name__}")
         return rule
 
+    def __str__(self) -> str:
+        learned = [name for name, n_axes in self.LEARNED.items() if n_axes == 0 and hasattr(self, name)]
+        return "; ".join([repr(self), *(f"{name} = {getattr(self, name):.6g}" for name in learned)])
+
     def __sklearn_is_fitted__(self) -> bool:
         return all(hasattr(self, name) for name in self.LEARNED)
 

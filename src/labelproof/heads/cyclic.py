@@ -5,6 +5,7 @@ further columns never take that away. This is a statement about real numbers: se
 """
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from labelproof.verification.dft import vandermonde_matrix
 __all__ = ["CyclicHead", "VandermondeHead", "checked_order"]
 
 
-class CyclicHead(nn.Module):
+class CyclicHead(nn.Module, ABC):
     """A projection, 2k + 1 fixed columns and ``slack`` learnable ones: ``logits = projection(e) @ weight.T``.
 
     Not used by itself: `DFTHead` and `VandermondeHead` say what the fixed columns are. The first is a constant. They
@@ -72,9 +73,9 @@ class CyclicHead(nn.Module):
             nn.init.zeros_(self.projection.bias)
             self.projection.bias[0] = logit / float(self.columns[0, 0])
 
+    @abstractmethod
     def ideal_columns(self) -> npt.NDArray[np.float64]:
         """Return the fixed columns by place, (n_places, 2k + 1), rounded once."""
-        raise NotImplementedError
 
     def _set_columns(self) -> None:
         weight = self.projection.weight

@@ -198,7 +198,7 @@ def _search_block(
     layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float
 ) -> Guesses:
     """Search for all label sets of a block at a time, scoring all rows for a batch of points in float32."""
-    from labelproof.verification.kernels import search_block
+    from labelproof.verification.block_kernels import search_block
 
     m = system.width
     max_steps = int(min(50 * m + 2000, time_limit * 1e8 / m**2))

@@ -10,7 +10,6 @@ import math
 import os
 import re
 import secrets
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,20 +22,19 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
+from labelproof.verification.arrays import read_arrays, told_in_one_sentence
 from labelproof.verification.brackets import Radii
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.regions import OutputLayer, make_layer
 from labelproof.verification.result import Verification
 
-__all__ = ["MAX_BYTES", "load_label_names", "load_verification", "read_array", "read_arrays", "save_verification"]
+__all__ = ["load_label_names", "load_verification", "save_verification"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 FORMAT, VERSION = "labelproof verification", 1
-MAX_BYTES = 16 * 2**30
-"""The most that the arrays of one file may take up in memory."""
 
 
 def save_verification(
@@ -125,7 +123,7 @@ def load_verification(path: str | os.PathLike[str], weight: Any, *, bias: Any = 
     arrays = read_arrays(path)
     header = _header(name, arrays)
     layer = _layer(name, header, arrays, weight, bias)
-    with _damage(name):
+    with told_in_one_sentence(name):
         return _verification(header, arrays, layer)
 
 
@@ -135,51 +133,6 @@ def load_label_names(path: str | os.PathLike[str]) -> list[str] | None:
 
 
 # Reading arrays
-
-
-def read_arrays(path: str | os.PathLike[str], *, only: set[str] | None = None) -> dict[str, Array]:
-    """Read the arrays of an .npz file, refusing pickles, damaged files, and sizes that are not those of the file."""
-    name = Path(path).name
-    with open(path, "rb") as stream, _damage(name), zipfile.ZipFile(stream) as archive:
-        members = archive.infolist()
-        size = sum(member.file_size for member in members)
-        if size > MAX_BYTES:
-            raise DataFormatError(f"{name}: expected at most {MAX_BYTES} bytes of arrays, got {size}")
-        arrays = {}
-        for member in members:
-            key = member.filename.removesuffix(".npy")
-            if key in arrays:
-                raise DataFormatError(f"{name}: expected each array once, got {key!r} twice")
-            if only is None or key in only:
-                with archive.open(member) as inner:
-                    arrays[key] = read_array(inner, member.file_size, f"{name}: {key}")
-        return arrays
-
-
-def read_array(stream: IO[bytes], size: int, name: str) -> Array:
-    """Read one array in the .npy format that must fill a stream of this many bytes; pickles are refused."""
-    header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    with _damage(name):
-        shape, by_column, dtype = header[np.lib.format.read_magic(stream)](stream)
-        if dtype.hasobject:
-            raise DataFormatError(f"{name}: expected plain numbers, got pickled Python objects, which are not read")
-        expected = math.prod(shape) * dtype.itemsize
-        if min(shape, default=0) < 0 or expected != size - stream.tell():
-            raise DataFormatError(f"{name}: expected {expected} bytes for shape {shape}, got {size - stream.tell()}")
-        array = np.frombuffer(bytearray(stream.read(expected)), dtype).reshape(shape, order="F" if by_column else "C")
-        return array.astype(dtype.newbyteorder("="), copy=False)
-
-
-@contextmanager
-def _damage(name: str) -> Iterator[None]:
-    """Turn whatever a damaged file does to a reader into one sentence."""
-    try:
-        yield
-    except (DataFormatError, MemoryError):
-        raise
-    except Exception as error:
-        what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataFormatError(f"{name}: damaged, or not a file of this kind ({what})") from error
 
 
 # Reading a result
@@ -220,7 +173,7 @@ _RESULT_ARRAYS = {  # dtype and number of dimensions
 def _header(name: str, arrays: dict[str, Array]) -> _Header:
     if "header" not in arrays:
         raise DataFormatError(f"{name}: expected a result of labelproof verify, got another .npz file")
-    with _damage(name):
+    with told_in_one_sentence(name):
         raw = json.loads(arrays["header"].tobytes().decode())
         if raw["format"] != FORMAT:
             raise DataFormatError(f"{name}: expected the format {FORMAT!r}, got {raw['format']!r}")
@@ -246,7 +199,7 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
 def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bias: Any) -> OutputLayer:
     """Make the layer from the user's numbers and the file's rule and domain; refuse numbers that differ."""
     theta = arrays.get("theta")
-    with _damage(name):
+    with told_in_one_sentence(name):
         if theta is not None:
             _require(theta.shape == (header.n_labels,) and theta.dtype == np.float64, "theta", "one number a label")
             _require(bool(np.isfinite(theta).all()), "theta", "finite numbers")
@@ -266,7 +219,7 @@ def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bi
     )
     if _sha256(layer.weight) != header.weight_sha256:
         raise DataFormatError(f"{name}: made for another weight of the same shape (the sha256 of its numbers differs)")
-    with _damage(name):
+    with told_in_one_sentence(name):
         stored = [arrays.get(part) for part in ("offset", "offset_error")]
         _require_offset(name, layer, stored[0], stored[1])
     return layer
