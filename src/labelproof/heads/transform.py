@@ -29,10 +29,10 @@ def evaluate_series(x: Tensor, n_nodes: int) -> Tensor:
     -------
     Tensor (..., n_nodes)
     """
-    x = x * math.sqrt(0.5 / n_nodes)
-    real = torch.cat([math.sqrt(2) * x[..., :1], x[..., 1::2]], dim=-1)
-    imaginary = torch.cat([torch.zeros_like(x[..., :1]), -x[..., 2::2]], dim=-1)
-    return torch.fft.irfft(torch.complex(real, imaginary), n=n_nodes, norm="forward")
+    first = x[..., :1]
+    parts = torch.cat([math.sqrt(2) * first, torch.zeros_like(first), x[..., 1:]], dim=-1) * math.sqrt(0.5 / n_nodes)
+    spectrum = torch.view_as_complex(parts.reshape(*x.shape[:-1], -1, 2)).conj()  # (..., k + 1): a_j - i b_j
+    return torch.fft.irfft(spectrum, n=n_nodes, norm="forward")
 
 
 def choose_path(x: Tensor, n_labels: int, n_nodes: int) -> Path:
