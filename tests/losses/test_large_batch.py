@@ -1,5 +1,6 @@
 """A batch in parts, or on several processes, has the loss and the gradient of the whole batch."""
 
+from datetime import timedelta
 from itertools import starmap
 
 import pytest
@@ -80,7 +81,8 @@ def test_counts_of_another_shape_are_refused():
 
 def one_process(rank, meeting, results):
     """Write what this process computes of its part of the batch into results, by average."""
-    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
+    soon = timedelta(seconds=90)  # if the other process fails, this one does not wait for half an hour
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2, timeout=soon)
     try:
         x, y = features(), rare_first_label()
         mine = slice(0, 10) if rank == 0 else slice(10, 24)  # parts of different sizes
