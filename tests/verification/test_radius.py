@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 import labelproof as lp
 from labelproof.verification.brackets import Brackets
 from labelproof.verification.proofs import float_rows
+from labelproof.verification.radius import _Problem, _Programme
 from labelproof.verification.regions import make_layer
 
 
@@ -236,3 +237,12 @@ def test_a_witness_place_beyond_the_points_is_refused_even_beside_fractions():
 def test_a_bias_and_cuts_that_overflow_together_are_refused():
     with pytest.raises(ValueError, match="bias minus the logits of thresholds must be finite"):
         make_layer(np.eye(1), bias=[1.7e308], theta=[-1.7e308])
+
+
+def test_a_programme_that_lost_its_way_asks_for_no_more_rows():
+    weight = np.random.default_rng(0).normal(size=(40, 3))
+    v = lp.verify(weight, [[0]], radius=True)
+    problem = _Problem(Brackets(v.layer, float_rows(v.layer), v.radii.box))
+    programme = _Programme(problem, v.label_sets[0], np.zeros(40, np.float32))
+    programme.v[-1] = np.nan
+    assert not programme.extend(np.zeros(40, np.float32))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from labelproof.decisions import kernels
+from labelproof.decisions.calibration_kernels import isotonic_means, logistic_fits
 from labelproof.decisions.inputs import (
     Floats,
     Labels,
@@ -293,7 +293,7 @@ def _logistic(z: Floats, targets: npt.NDArray[Any], *, with_offset: bool) -> tup
 
     def work(rows: slice) -> None:
         part, wanted = (np.ascontiguousarray(x[rows], np.float64) for x in (z, targets))
-        kernels.logistic_fits(part, wanted, with_offset, slopes[rows], offsets[rows])
+        logistic_fits(part, wanted, with_offset, slopes[rows], offsets[rows])
 
     if len(z):
         in_threads(work, row_blocks(z.shape))
@@ -305,7 +305,7 @@ def _isotonic(z: Doubles, truth: npt.NDArray[np.bool_]) -> tuple[Doubles, Double
     levels, which = np.unique(z, return_inverse=True)
     weights = np.bincount(which).astype(np.float64)
     means = np.empty(len(levels))
-    kernels.isotonic_means(np.bincount(which, truth) / weights, weights, means)
+    isotonic_means(np.bincount(which, truth) / weights, weights, means)
     ends = np.flatnonzero(np.diff(means, prepend=np.nan, append=np.nan) != 0)  # first places of steps, and the end
     first, last = ends[:-1], ends[1:] - 1
     corners = np.unique(np.concatenate([first, last]))
