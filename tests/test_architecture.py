@@ -18,7 +18,10 @@ LAYERS = [
     {"encoders"},
     {"training"},
     {"models"},
+    {"importers"},
+    {"auditing"},
     {"report", "explorer"},
+    {"comparison"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -1,0 +1,1 @@
+"""Which label combinations a trained model can never predict, and whether that matters."""

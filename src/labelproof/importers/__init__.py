@@ -1,0 +1,5 @@
+"""Output layers out of the models that people have."""
+
+from labelproof.importers.layer import ImportedLayer
+
+__all__ = ["ImportedLayer"]

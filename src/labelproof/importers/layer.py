@@ -1,0 +1,73 @@
+"""An output layer as it was found in someone's model, with all that is known about where it came from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.verification.regions import Domain
+
+__all__ = ["ImportedLayer"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedLayer:
+    """The last linear layer of a model: logits = features · weightᵀ + bias.
+
+    Attributes
+    ----------
+    weight
+        float64 (n_labels, n_features), the exact values of the stored numbers.
+    bias
+        float64 (n_labels,), or None.
+    dtype
+        Of the numbers as stored, such as "float32" or "bfloat16".
+    model
+        What was read, for people: a file's or folder's name, or the class of a live object.
+    kind
+        What sort of model that is, such as "Hugging Face folder" or "scikit-learn OneVsRestClassifier".
+    source
+        Which numbers were taken, such as "classifier.weight of model.safetensors".
+    label_names
+        In the order of the rows, or None where the model does not name them.
+    before
+        What stands before the layer, such as "ReLU" or "tanh", where it could be known; else None.
+    domain
+        Which features can therefore reach the layer, as in `labelproof.verify`.
+    domain_reason
+        Why, in one sentence.
+    rule
+        The model's own decision rule, as in `labelproof.verify`: a name, or a fitted rule; "sigmoid" if unknown.
+    thresholds
+        Its probabilities at which labels switch on, float64 (n_labels,), or None for ½.
+    features
+        From the model's raw inputs to features (n_examples, n_features), where the model can compute them here.
+    """
+
+    weight: Floats
+    bias: Floats | None
+    dtype: str
+    model: str
+    kind: str
+    source: str
+    label_names: tuple[str, ...] | None = None
+    before: str | None = None
+    domain: Domain = None
+    domain_reason: str = "Nothing is known of what stands before the layer, so every input is allowed."
+    rule: Literal["sigmoid", "topk", "sparsemax"] | Any = "sigmoid"
+    thresholds: Floats | None = None
+    features: Callable[[Any], npt.NDArray[Any]] | None = None
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.weight)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that the layer reads."""
+        return int(self.weight.shape[1])
