@@ -7,8 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelproof import activations, data, decisions, encoders, functional, heads, losses, metrics, models, training
+    from labelproof import (
+        activations,
+        data,
+        decisions,
+        encoders,
+        functional,
+        heads,
+        importers,
+        losses,
+        metrics,
+        models,
+        training,
+    )
     from labelproof.activations import entmax, sparsemax
+    from labelproof.auditing import Audit, audit
     from labelproof.data import Dataset, iter_examples, load_dataset
     from labelproof.errors import CertificateError, DataFormatError, LabelproofError, ModelFormatError
     from labelproof.heads import BottleneckHead, DFTHead, replace_head
@@ -39,6 +52,7 @@ _ROOMS = {
     "encoders",
     "functional",
     "heads",
+    "importers",
     "losses",
     "metrics",
     "models",
@@ -47,6 +61,7 @@ _ROOMS = {
 _HOME = {
     "Argmaxable": "labelproof.verification",
     "AsymmetricLoss": "labelproof.losses",
+    "Audit": "labelproof.auditing",
     "BinaryCrossEntropyLoss": "labelproof.losses",
     "BottleneckHead": "labelproof.heads",
     "CertificateError": "labelproof.errors",
@@ -69,6 +84,7 @@ _HOME = {
     "Undecided": "labelproof.verification",
     "Verification": "labelproof.verification",
     "alternations": "labelproof.verification.cyclic",
+    "audit": "labelproof.auditing",
     "count_argmaxable": "labelproof.verification.counting",
     "entmax": "labelproof.activations",
     "explain": "labelproof.verification.explain",
@@ -86,6 +102,7 @@ _HOME = {
 __all__ = [
     "Argmaxable",
     "AsymmetricLoss",
+    "Audit",
     "BinaryCrossEntropyLoss",
     "BottleneckHead",
     "CertificateError",
@@ -109,6 +126,7 @@ __all__ = [
     "Verification",
     "activations",
     "alternations",
+    "audit",
     "count_argmaxable",
     "data",
     "decisions",
@@ -117,6 +135,7 @@ __all__ = [
     "explain",
     "functional",
     "heads",
+    "importers",
     "iter_examples",
     "load_dataset",
     "load_model",

@@ -36,7 +36,8 @@ class LayerFacts(TypedDict):
     n_labels: int
     n_features: int
     dtype: str
-    rank: int | None  # proven, None where it was not computed
+    rank: int | None  # proven, None where its bounds differ
+    rank_at_least: int
     bias: bool
     before: str | None
     domain: str  # "every input", "nonnegative inputs", "inputs within [-1, 1]"
@@ -114,7 +115,7 @@ class Explained(TypedDict):
     on: list[int]  # labels of the conflict that the set has
     off: list[int]  # those it has not
     extra: list[str]  # rows of the system that are no labels: "scale", "low[3]"
-    shares: list[float]  # of on + off + extra in the contradiction, adding up to 1
+    shares: list[float]  # how hard each label of on + off pulls, adding up to 1; empty where that was not computed
     irreducible: bool | None
     sentences: list[str]  # the explanation in words
     nearest: list[Nearest]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from labelproof.cli.audit import audit
 from labelproof.cli.check import check
 from labelproof.cli.console import Verbs
 from labelproof.cli.count import count
@@ -23,6 +24,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(cls=Verbs, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 app.command(epilog="Example: labelproof demo")(demo)
+app.command(epilog="Example: labelproof audit my-model/ --labels test.csv -o audit --fail-under 0.99")(audit)
 app.add_typer(data, name="data")
 app.command(epilog="Example: labelproof verify W.npz --labels Y.npz -o result.npz --fail-under 0.99")(verify)
 app.command(epilog="Example: labelproof check result.npz --weights W.npz")(check)

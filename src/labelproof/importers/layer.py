@@ -46,6 +46,8 @@ class ImportedLayer:
         Its probabilities at which labels switch on, float64 (n_labels,), or None for ½.
     features
         From the model's raw inputs to features (n_examples, n_features), where the model can compute them here.
+    notes
+        What else a reader of verdicts should know, in sentences.
     """
 
     weight: Floats
@@ -61,6 +63,7 @@ class ImportedLayer:
     rule: Literal["sigmoid", "topk", "sparsemax"] | Any = "sigmoid"
     thresholds: Floats | None = None
     features: Callable[[Any], npt.NDArray[Any]] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def n_labels(self) -> int:

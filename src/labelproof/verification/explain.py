@@ -21,10 +21,10 @@ from labelproof.verification.explaining.conflicts import small_conflicts
 from labelproof.verification.explaining.explanation import Explanation
 from labelproof.verification.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.verification.explaining.question import Question, ask
-from labelproof.verification.regions import Domain, Rule, Ties, make_layer
+from labelproof.verification.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.verification.result import pack
 
-__all__ = ["Boundary", "Explanation", "Neighbour", "explain"]
+__all__ = ["Boundary", "Explanation", "Neighbour", "explain", "explain_label_set"]
 
 Indices = npt.NDArray[np.int64]
 SECONDS = 2.0  # for the search, unless told otherwise
@@ -89,10 +89,22 @@ def explain(
         raise ValueError(f"n_nearest must be a number of label sets, got {n_nearest}")
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit must be a number of seconds, got {time_limit}")
+    return explain_label_set(layer, active, label_names=names, n_nearest=n_nearest, time_limit=time_limit)
+
+
+def explain_label_set(
+    layer: OutputLayer,
+    active: Indices,
+    *,
+    label_names: tuple[str, ...] | None = None,
+    n_nearest: int = 3,
+    time_limit: float | None = None,
+) -> Explanation:
+    """Explain one label set, given by ascending indices, of a layer that is already held exactly; see `explain`."""
     question = ask(layer, active)
     evidence = question.decide([active], time_limit)
     certificate = pack(layer, question.label_sets([active]), evidence)[0]
-    found = Explanation(tuple(active.tolist()), certificate, layer, label_names=names)
+    found = Explanation(tuple(active.tolist()), certificate, layer, label_names=label_names)
     seconds = SECONDS if time_limit is None else time_limit
     if isinstance(certificate, Argmaxable):
         certificate = most_central(question, certificate)

@@ -28,7 +28,7 @@ from labelproof.verification.labels import LabelSets
 from labelproof.verification.regions import OutputLayer, make_layer
 from labelproof.verification.result import Verification
 
-__all__ = ["load_label_names", "load_verification", "save_verification"]
+__all__ = ["load_label_names", "load_verification", "save_verification", "sha256_of"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ def save_verification(
         "written_by": f"labelproof {installed_version('labelproof')}",
         "n_labels": layer.n_labels,
         "d": layer.d,
-        "weight_sha256": _sha256(layer.weight),
+        "weight_sha256": sha256_of(layer.weight),
         "rule": layer.rule,
         "ties": layer.ties,
         "temperature": layer.temperature,
@@ -217,7 +217,7 @@ def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bi
         domain=None if low is None and high is None else (_or(low, -np.inf), _or(high, np.inf)),
         temperature=header.temperature,
     )
-    if _sha256(layer.weight) != header.weight_sha256:
+    if sha256_of(layer.weight) != header.weight_sha256:
         raise DataFormatError(f"{name}: made for another weight of the same shape (the sha256 of its numbers differs)")
     with told_in_one_sentence(name):
         stored = [arrays.get(part) for part in ("offset", "offset_error")]
@@ -347,7 +347,7 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
         draft.unlink(missing_ok=True)
 
 
-def _sha256(weight: Floats) -> str:
+def sha256_of(weight: Floats) -> str:
     """Hash the shape and the numbers, whatever float type they came in; −0 counts as 0."""
     shape = f"{weight.shape[0]} {weight.shape[1]} "
     return hashlib.sha256(shape.encode() + (weight + 0.0).astype("<f8").tobytes()).hexdigest()

@@ -1,0 +1,301 @@
+"""The front door of the audit: find the layer, verify what was asked, and write down what came out."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version as installed_version
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.auditing.advice import advise
+from labelproof.auditing.document import (
+    FORMAT,
+    VERSION,
+    AuditDocument,
+    Data,
+    Explained,
+    Group,
+    Reach,
+    Requirements,
+    Serving,
+)
+from labelproof.auditing.explained import explain_most_frequent
+from labelproof.auditing.facts import layer_facts
+from labelproof.auditing.groups import conflict_labels, group_of
+from labelproof.auditing.headline import headline
+from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
+from labelproof.auditing.names import Required, align, read_requirements
+from labelproof.auditing.reach import Whitening, measure_reach, whiten
+from labelproof.auditing.result import Audit
+from labelproof.auditing.serving import DTYPES, survives_rounding
+from labelproof.importers import ImportedLayer, layer_of
+from labelproof.verification import Verification, verify
+from labelproof.verification.labels import LabelSets, read_label_sets
+from labelproof.verification.progress import progress_bar
+
+__all__ = ["AS_FOUND", "audit"]
+
+AS_FOUND = "as found"
+"""The rule, thresholds or domain that the model itself tells of."""
+
+
+def audit(
+    model: Any,
+    labels: Any,
+    *,
+    label_names: Sequence[str] | None = None,
+    weight_key: str | None = None,
+    rule: Any = AS_FOUND,
+    thresholds: Any = AS_FOUND,
+    ties: Literal["open", "inactive"] = "inactive",
+    domain: Any = AS_FOUND,
+    radius: bool = False,
+    box: float = 1e4,
+    features: npt.NDArray[Any] | None = None,
+    required: Any = None,
+    predicted: Any = None,
+    pairs: int = 0,
+    triples: int = 0,
+    serving_dtype: str | None = None,
+    n_explained: int = 20,
+    fail_under: float | None = None,
+    data_name: str = "the data",
+    seed: int = 0,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    progress: bool = False,
+) -> Audit:
+    """Find out, with proof, which label sets of the data a trained model can never predict, and what that means.
+
+    Parameters
+    ----------
+    model
+        What `labelproof.importers.layer_of` reads: a torch module, a scikit-learn estimator, a
+        `labelproof.models.Model`, an array of weights (n_labels, d), or the `ImportedLayer` that
+        `labelproof.importers.read_layer` gives.
+    labels
+        A `labelproof.Dataset`, whose labels are matched by name where the model names its own, or label sets as for
+        `labelproof.verify`.
+    label_names
+        One for each label, where the model has none or other ones.
+    weight_key
+        Which parameter is the output layer, where a model leaves that open.
+    rule, thresholds, domain
+        As for `labelproof.verify`; by default what the model tells of itself, else sigmoid, ½ and every input.
+    ties
+        As for `labelproof.verify`; the default is what ``logits > 0`` computes.
+    radius, box
+        Also measure the radius of each set's region; see `labelproof.verify`.
+    features
+        Inputs of the output layer on real examples, (n, d): also measure how far beyond them each set begins.
+    required
+        Label sets that must be predictable: a mapping from names to sets of label names or indices, or label sets.
+    predicted
+        The model's own predictions on some data, as label sets: how varied are they?
+    pairs, triples
+        How many pairs and triples of labels to verify; all where there are no more, else a random sample. 0: none.
+    serving_dtype
+        "float64", "float32", "bfloat16" or "float16": which sets survive in these numbers. Default: as stored.
+    n_explained
+        How many of the most frequent unpredictable sets to explain, about half a second each.
+    fail_under
+        The least share of the data's distinct sets that must be proven argmaxable.
+    data_name
+        What to call the data.
+    seed
+        Of random samples.
+    n_jobs, time_limit, progress
+        As for `labelproof.verify`.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> weight = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    >>> found = audit(weight, [[0], [0, 1], [0, 1, 2], [0, 1, 2]], label_names=["cat", "dog", "fish"])
+    >>> found.document["headline"].split(". ")[0]
+    '1 of 3 distinct label sets can never be predicted, whatever the input'
+    >>> found.document["explained"][0]["sentences"][1]
+    'No input can switch on cat, dog and fish: these 3 decisions contradict each other.'
+    """
+    start = time.perf_counter()
+    if fail_under is not None and not 0 <= fail_under <= 1:
+        raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
+    found = model if isinstance(model, ImportedLayer) else layer_of(model, weight_key=weight_key)
+    aligned = align(found, labels, label_names)
+    if not len(aligned.sets):
+        raise ValueError("labels must hold at least one label set, got none")
+    must_have = None if required is None else read_requirements(required, aligned.names)
+    whitening = None if features is None else whiten(features)
+    verifier = _Verifier(found, rule, thresholds, domain, ties, radius, box, n_jobs, time_limit, progress)
+    sets, counts = distinct_sets(aligned.sets)
+    v = verifier.verify(sets)
+    reach = None if whitening is None else _reach(v, whitening, n_jobs, progress)
+    dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
+    survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)
+    verifications = {"data": v}
+    groups = [group_of("data", "Label sets of the data", v, counts, reach=reach, survives=survives)]
+    for group, its_verification in _further_groups(verifier, pairs, triples, predicted, must_have, seed):
+        groups.append(group)
+        verifications[group["name"]] = its_verification
+    reason = found.domain_reason if _is_as_found(domain) else "These inputs were asked for."
+    facts = layer_facts(found, v.layer, domain_reason=reason)
+    document: AuditDocument = {
+        "format": FORMAT,
+        "version": VERSION,
+        "labelproof": installed_version("labelproof"),
+        "headline": headline(facts, groups[0]),
+        "layer": facts,
+        "label_names": list(aligned.names),
+        "data": _data(data_name, aligned.sets, len(sets)),
+        "groups": groups,
+        "explained": _explained(v, counts, aligned.names, n_explained, progress),
+        "conflict_labels": conflict_labels(v, counts),
+        "reach": None if whitening is None or reach is None else _reach_facts(whitening, reach, v),
+        "serving": None if survives is None else _serving(dtype, survives, v),
+        "advice": advise(v, n_jobs=n_jobs, seed=seed),
+        "requirements": _requirements(groups, fail_under),
+        "check_command": "labelproof check proofs-data.npz --weights layer.npz",
+        "seconds": 0.0,
+    }
+    document["seconds"] = round(time.perf_counter() - start, 3)
+    return Audit(found, verifications, document)
+
+
+@dataclass(frozen=True, eq=False)
+class _Verifier:
+    """Verifies label sets of one layer, always under the same assumptions."""
+
+    found: ImportedLayer
+    rule: Any
+    thresholds: Any
+    domain: Any
+    ties: Literal["open", "inactive"]
+    radius: bool
+    box: float
+    n_jobs: int | None
+    time_limit: float | None
+    progress: bool
+
+    def verify(self, sets: LabelSets) -> Verification:
+        """Decide label sets, with proofs."""
+        rule, thresholds = self._rule_and_thresholds()
+        return verify(
+            self.found.weight,
+            sets,
+            bias=self.found.bias,
+            thresholds=thresholds,
+            rule=rule,
+            ties=self.ties,
+            domain=self.found.domain if _is_as_found(self.domain) else self.domain,
+            radius=self.radius,
+            box=self.box,
+            n_jobs=self.n_jobs,
+            time_limit=self.time_limit,
+            progress=self.progress,
+        )
+
+    def _rule_and_thresholds(self) -> tuple[Any, Any]:
+        """Return the model's own rule unless another was asked for; its thresholds go with its rule."""
+        if not _is_as_found(self.rule):
+            return self.rule, None if _is_as_found(self.thresholds) else self.thresholds
+        if _is_as_found(self.thresholds):
+            return self.found.rule, self.found.thresholds
+        return "sigmoid", self.thresholds
+
+
+def _is_as_found(value: Any) -> bool:
+    return isinstance(value, str) and value == AS_FOUND
+
+
+def _reach(v: Verification, whitening: Whitening, n_jobs: int | None, progress: bool) -> npt.NDArray[np.float64]:
+    """Return the reach of the sets that can be predicted at all; the others have none."""
+    reach = np.full(len(v), np.nan)
+    which = np.flatnonzero(v.status == 1)
+    with progress_bar("measuring reach", len(which), show=progress) as advance:
+        sets = v.label_sets.take(which.tolist())
+        reach[which] = measure_reach(v.layer, sets, whitening, n_jobs=n_jobs, advance=advance)
+    return reach
+
+
+def _further_groups(
+    verifier: _Verifier, pairs: int, triples: int, predicted: Any, must_have: Required | None, seed: int
+) -> Iterator[tuple[Group, Verification]]:
+    """Verify the label sets that were asked about besides those of the data."""
+    n_labels = verifier.found.n_labels
+    for size, most, name in ((2, pairs, "pairs"), (3, triples, "triples")):
+        if most:
+            sample, population = combinations_of_labels(n_labels, size, most, seed)
+            v = verifier.verify(sample)
+            is_sample = population > len(v)
+            title = f"{'A random sample of' if is_sample else 'All'} {name} of labels"
+            yield group_of(name, title, v, _no_counts(v), population=population if is_sample else None), v
+    if predicted is not None:
+        theirs, counts = distinct_sets(read_label_sets(predicted, n_labels))
+        v = verifier.verify(theirs)
+        yield group_of("predicted", "The model's own predictions", v, counts), v
+    if must_have is not None:
+        v = verifier.verify(must_have.sets)
+        yield group_of("required", "Required", v, _no_counts(v), names=must_have.names), v
+
+
+def _no_counts(v: Verification) -> npt.NDArray[np.int64]:
+    return np.zeros(len(v), np.int64)
+
+
+def _explained(
+    v: Verification, counts: npt.NDArray[np.int64], names: tuple[str, ...], most: int, progress: bool
+) -> list[Explained]:
+    explained = []
+    with progress_bar("explaining", min(most, int((v.status == 0).sum())), show=progress) as advance:
+        for one in explain_most_frequent("data", v, counts, names, most):
+            explained.append(one)
+            advance(1)
+    return explained
+
+
+def _data(name: str, sets: LabelSets, distinct: int) -> Data:
+    sizes = np.diff(sets.indptr)
+    return {
+        "name": name,
+        "examples": len(sets),
+        "distinct": distinct,
+        "cardinality": float(sizes.mean()),
+        "largest": int(sizes.max()),
+    }
+
+
+def _reach_facts(whitening: Whitening, reach: npt.NDArray[np.float64], v: Verification) -> Reach:
+    levels = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0]
+    quantiles = np.quantile(whitening.distances, levels)
+    within = int((reach <= whitening.distances.max()).sum())
+    return {
+        "examples": len(whitening.distances),
+        "quantiles": [[level, float(f"{value:.6g}")] for level, value in zip(levels, quantiles.tolist(), strict=True)],
+        "within": within,
+        "beyond": int((v.status == 1).sum()) - within,
+    }
+
+
+def _serving(dtype: str, survives: npt.NDArray[np.bool_], v: Verification) -> Serving:
+    checked = int((v.status == 1).sum())
+    return {
+        "dtype": dtype,
+        "checked": checked,
+        "survive": int(survives.sum()),
+        "not_shown": checked - int(survives.sum()),
+    }
+
+
+def _requirements(groups: list[Group], fail_under: float | None) -> Requirements | None:
+    required = next((group for group in groups if group["name"] == "required"), None)
+    if required is None and fail_under is None:
+        return None
+    failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
+    share = groups[0]["argmaxable"] / len(groups[0]["status"])
+    passed = not failed and (fail_under is None or share >= fail_under)
+    return {"passed": passed, "fail_under": fail_under, "share": share, "failed": failed}

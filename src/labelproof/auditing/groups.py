@@ -1,0 +1,112 @@
+"""Verdicts on label sets that belong together, as the document holds them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.auditing.document import BySize, ConflictLabel, Group
+from labelproof.verification import Verification
+from labelproof.verification.plan import wilson_interval
+
+__all__ = ["conflict_labels", "conflict_sizes", "group_of"]
+
+Counts = npt.NDArray[np.int64]
+MOST_CONFLICT_LABELS = 50
+
+
+def group_of(
+    name: str,
+    title: str,
+    v: Verification,
+    counts: Counts,
+    *,
+    population: int | None = None,
+    reach: npt.NDArray[np.float64] | None = None,
+    survives: npt.NDArray[np.bool_] | None = None,
+    names: Sequence[str] | None = None,
+) -> Group:
+    """Put verdicts, and what else was measured, into lists.
+
+    Parameters
+    ----------
+    counts
+        int64 (n_sets,): how many examples have each set.
+    population
+        Of how many sets these are a random sample; None if they are all.
+    reach, survives, names
+        One entry for each set, or None.
+    """
+    possible = v.status == 1
+    low, high = (None, None) if population is None else wilson_interval(int(possible.sum()), len(v))
+    return {
+        "name": name,
+        "title": title,
+        "population": population,
+        "low": low,
+        "high": high,
+        "labels": [active.tolist() for active in v.label_sets],
+        "counts": counts.tolist(),
+        "status": v.status.tolist(),
+        "margin": _numbers(v.margin),
+        "radius": None if v.radii is None else _numbers(v.radius),
+        "reach": None if reach is None else _numbers(reach),
+        "survives": None if survives is None else _answers(survives, possible),
+        "conflict_size": [size or None for size in conflict_sizes(v).tolist()],
+        "names": None if names is None else list(names),
+        "by_size": _by_size(v, counts),
+        "argmaxable": int(possible.sum()),
+        "unargmaxable": int((v.status == 0).sum()),
+        "undecided": int((v.status == -1).sum()),
+        "examples": int(counts.sum()),
+        "argmaxable_examples": int(counts[possible].sum()),
+    }
+
+
+def _numbers(values: npt.NDArray[np.float64]) -> list[float | None]:
+    """Return floats of 6 digits, None where they are not finite."""
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _answers(values: npt.NDArray[np.bool_], asked: npt.NDArray[np.bool_]) -> list[bool | None]:
+    return [value if ok else None for value, ok in zip(values.tolist(), asked.tolist(), strict=True)]
+
+
+def _by_size(v: Verification, counts: Counts) -> list[BySize]:
+    sizes = np.diff(v.label_sets.indptr)
+    table: list[BySize] = []
+    for size in np.unique(sizes).tolist():
+        here = sizes == size
+        status, examples = v.status[here], counts[here]
+        table.append(
+            {
+                "size": size,
+                "sets": len(status),
+                "examples": int(examples.sum()),
+                "argmaxable": int((status == 1).sum()),
+                "unargmaxable": int((status == 0).sum()),
+                "undecided": int((status == -1).sum()),
+                "argmaxable_examples": int(examples[status == 1].sum()),
+            }
+        )
+    return table
+
+
+def conflict_sizes(v: Verification) -> Counts:
+    """Return the number of labels in each set's conflict, 0 where it has none."""
+    is_label = np.append(0, np.cumsum(v.conflict_rows < v.layer.n_labels))
+    sizes = np.diff(is_label[v.conflict_ptr])
+    return np.where(v.status == 0, sizes, 0)
+
+
+def conflict_labels(v: Verification, counts: Counts) -> list[ConflictLabel]:
+    """Return the labels that take part in conflicts, those of most examples first."""
+    lengths = np.diff(v.conflict_ptr)
+    owners = np.repeat(np.arange(len(v)), lengths)
+    of_label = (v.conflict_rows < v.layer.n_labels) & (v.status[owners] == 0)
+    labels, owners = v.conflict_rows[of_label], owners[of_label]
+    sets = np.bincount(labels, minlength=v.layer.n_labels)
+    examples = np.bincount(labels, weights=counts[owners], minlength=v.layer.n_labels).astype(np.int64)
+    order: list[Any] = sorted(np.flatnonzero(sets).tolist(), key=lambda i: (-examples[i], -sets[i], i))
+    return [{"label": i, "sets": int(sets[i]), "examples": int(examples[i])} for i in order[:MOST_CONFLICT_LABELS]]

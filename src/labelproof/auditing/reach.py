@@ -1,0 +1,158 @@
+"""How far from the data a label set is first predicted, in units of the data's own spread.
+
+With the data's mean μ and covariance C = A Aᵀ, an input is x = μ + A u, and |u| is its distance from the mean in
+whitened units. The reach of a label set is the least |u| at which the layer gives it: the projection of the origin onto
+a polyhedron, which is found as the dual of a non-negative least-squares problem (Lawson and Hanson's least-distance
+programming) over the rows that matter. It is a floating-point number, of about six digits, and not proven.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import nnls
+
+from labelproof.verification.engine import in_threads
+from labelproof.verification.labels import LabelSets
+from labelproof.verification.regions import OutputLayer
+
+__all__ = ["Whitening", "measure_reach", "whiten"]
+
+Floats = npt.NDArray[np.float64]
+TOLERANCE = 1e-6
+MOST_ROUNDS = 60
+NEW_ROWS = 2  # violated rows that join the working set in a round, in units of the width
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Mean and spread of features: x = mean + u · spread, with u of unit covariance on the data.
+
+    Attributes
+    ----------
+    mean
+        float64 (d,).
+    spread
+        float64 (r, d), r the number of directions in which the data vary.
+    distances
+        float64 (n,): |u| of each example.
+    """
+
+    mean: Floats
+    spread: Floats
+    distances: Floats
+
+
+def whiten(features: npt.NDArray[np.floating]) -> Whitening:
+    """Return the mean and spread of features (n, d), and the distance of each example from the mean."""
+    features = np.asarray(features, np.float64)
+    if features.ndim != 2 or len(features) < 2 or not np.isfinite(features).all():
+        raise ValueError(f"features must be finite numbers of at least two examples, (n, d), got {features.shape}")
+    mean = features.mean(axis=0)
+    centred = features - mean
+    values, vectors = np.linalg.eigh(centred.T @ centred / (len(features) - 1))
+    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
+    if not kept.any():
+        raise ValueError("features must differ between examples, got the same features for all")
+    scale = np.sqrt(values[kept])
+    distances = np.linalg.norm(centred @ (vectors[:, kept] / scale), axis=1)
+    return Whitening(mean, (vectors[:, kept] * scale).T, distances)
+
+
+def measure_reach(
+    layer: OutputLayer,
+    sets: LabelSets,
+    whitening: Whitening,
+    *,
+    n_jobs: int | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Floats:
+    """Return the least distance at which the layer gives each label set.
+
+    Parameters
+    ----------
+    layer
+        With the rule sigmoid.
+    sets
+        Label sets; it need not be known whether they are argmaxable.
+    whitening
+        Of features that the layer gets.
+    n_jobs, advance
+        Threads, and who is told of each set that is done.
+
+    Returns
+    -------
+    float64 (n_sets,)
+        Infinite for sets that no input in the data's directions gives; NaN where no answer was found.
+    """
+    if layer.rule != "sigmoid":
+        raise ValueError(f"features, for the reach, go with rule='sigmoid' only, got rule={layer.rule!r}")
+    if len(whitening.mean) != layer.d:
+        raise ValueError(f"features must have {layer.d} columns to match the weight, got {len(whitening.mean)}")
+    rows, offsets = _rows(layer, whitening)
+    answers = np.empty(len(sets))
+
+    def work(i: int) -> float:
+        signs = np.ones(len(rows))
+        signs[: layer.n_labels] = -1.0
+        signs[sets[i]] = 1.0
+        return _least_distance(rows, offsets, signs)
+
+    for i, distance in enumerate(in_threads(work, range(len(sets)), n_jobs)):
+        answers[i] = distance
+        advance(1)
+    return answers
+
+
+def _rows(layer: OutputLayer, whitening: Whitening) -> tuple[Floats, Floats]:
+    """Return unit rows (n_rows, r) and offsets: a label is active where row·u + offset > 0; bounds must be ≥ 0."""
+    identity = np.eye(layer.d)
+    weights, offsets = [layer.weight], [np.zeros(layer.n_labels) if layer.offset is None else layer.offset]
+    for bound, sign in ((layer.low, 1.0), (layer.high, -1.0)):
+        if bound is not None:
+            finite = np.isfinite(bound)
+            weights.append(sign * identity[finite])
+            offsets.append(-sign * bound[finite])
+    weight, offset = np.concatenate(weights), np.concatenate(offsets)
+    rows, offset = weight @ whitening.spread.T, offset + weight @ whitening.mean
+    norms = np.linalg.norm(rows, axis=1)
+    norms[norms == 0] = 1.0
+    return rows / norms[:, None], offset / norms
+
+
+def _least_distance(rows: Floats, offsets: Floats, signs: Floats) -> float:
+    """Return the least |u| with signs · (rows·u + offsets) ≥ 0."""
+    u = np.zeros(rows.shape[1])
+    working = np.empty(0, np.int64)
+    is_in = np.zeros(len(rows), np.bool_)
+    for _ in range(MOST_ROUNDS):
+        values = signs * (rows @ u + offsets)
+        length = float(np.linalg.norm(u))
+        violated = np.flatnonzero((values < -TOLERANCE * (1.0 + length)) & ~is_in)
+        if not len(violated):
+            return length
+        new = violated[np.argsort(values[violated], kind="stable")[: NEW_ROWS * rows.shape[1]]]
+        working = np.concatenate([working, new])
+        is_in[new] = True
+        found = _project_origin(rows[working] * signs[working, None], -(offsets[working] * signs[working]))
+        if found is None:
+            return float("inf")
+        if not np.isfinite(found).all():
+            return float("nan")
+        u = found
+    return float("nan")
+
+
+def _project_origin(G: Floats, h: Floats) -> Floats | None:
+    """Return the least u with G u ≥ h, None if there is none, NaN if the solver gives up."""
+    target = np.zeros(G.shape[1] + 1)
+    target[-1] = 1.0
+    try:
+        multipliers, residual = nnls(np.vstack([G.T, h]), target, maxiter=30 * G.shape[1] + 300)
+    except RuntimeError:
+        return np.full(G.shape[1], np.nan)
+    if residual < 1e-9:
+        return None
+    r = np.append(G.T @ multipliers, h @ multipliers - 1.0)
+    return np.asarray(-r[:-1] / r[-1])

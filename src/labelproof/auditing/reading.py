@@ -1,0 +1,111 @@
+"""Read audit.json, checking the form of what the report is made from; nothing in it is trusted."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+
+from labelproof.auditing.document import FORMAT, VERSION, AuditDocument
+from labelproof.errors import DataFormatError
+
+__all__ = ["read_document"]
+
+LARGEST = 500_000_000  # bytes
+
+
+def read_document(path: str | os.PathLike[str]) -> AuditDocument:
+    """Read the document of an audit from its folder, or from the file ``audit.json`` itself.
+
+    Raises
+    ------
+    DataFormatError
+        If it is no such file, one of a newer version, or not of the form that `document` describes.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = file / "audit.json"
+    if not file.is_file():
+        raise DataFormatError(f"{file}: no such file (expected the folder of an audit, or its audit.json)")
+    if file.stat().st_size > LARGEST:
+        raise DataFormatError(f"{file.name}: expected at most {LARGEST:,} bytes, got {file.stat().st_size:,}")
+    try:
+        contents = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise DataFormatError(f"{file.name}: expected JSON: {error}") from error
+    if not isinstance(contents, dict) or contents.get("format") != FORMAT:
+        raise DataFormatError(f"{file.name}: expected the document of an audit, got something else")
+    if contents.get("version") != VERSION:
+        raise DataFormatError(
+            f"{file.name}: expected version {VERSION} of the format, got {contents.get('version')!r} "
+            "(written by a newer labelproof?)"
+        )
+    fault = _fault(contents, AuditDocument, "the document") or _inconsistency(contents)
+    if fault is not None:
+        raise DataFormatError(f"{file.name}: {fault}")
+    return contents  # type: ignore[return-value] # it was checked to be one
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _fault(value: Any, kind: Any, where: str) -> str | None:
+    """Return how a value differs from its type, or None."""
+    if is_typeddict(kind):
+        if not isinstance(value, dict):
+            return f"expected an object for {where}, got {type(value).__name__}"
+        for key, its_kind in get_type_hints(kind).items():
+            if key not in value:
+                return f"expected {key!r} in {where}, got none"
+            if fault := _fault(value[key], its_kind, f"{where}'s {key}"):
+                return fault
+        return None
+    if get_origin(kind) is list:
+        if not isinstance(value, list):
+            return f"expected a list for {where}, got {type(value).__name__}"
+        return next((fault for item in value if (fault := _fault(item, get_args(kind)[0], where))), None)
+    options = get_args(kind) or (kind,)
+    if any(is_typeddict(option) or get_origin(option) is list for option in options):
+        faults = [_fault(value, option, where) for option in options if option is not type(None)]
+        return None if value is None or None in faults else faults[0]
+    allowed = (*options, int) if float in options else options
+    if type(value) not in allowed:
+        return f"expected {' or '.join(option.__name__ for option in options)} for {where}, got {value!r:.60}"
+    return None
+
+
+def _inconsistency(document: dict[str, Any]) -> str | None:
+    """Return where lists that belong together do not, or a label that does not exist."""
+    n_labels = document["layer"]["n_labels"]
+    if len(document["label_names"]) != n_labels:
+        return f"expected {n_labels} label names, got {len(document['label_names'])}"
+    if not document["groups"] or document["groups"][0]["name"] != "data":
+        return "expected the group 'data' first, got another or none"
+    sizes = {}
+    for group in document["groups"]:
+        n_sets = sizes[group["name"]] = len(group["labels"])
+        for key in ("counts", "status", "margin", "radius", "reach", "survives", "conflict_size", "names"):
+            if group[key] is not None and len(group[key]) != n_sets:
+                return f"expected {n_sets} entries in {key} of the group {group['name']!r}, got {len(group[key])}"
+        if any(not 0 <= label < n_labels for labels in group["labels"] for label in labels):
+            return f"expected labels from 0 to {n_labels - 1} in the group {group['name']!r}, got others"
+        if any(status not in (-1, 0, 1) for status in group["status"]):
+            return f"expected a status of 1, 0 or -1 in the group {group['name']!r}, got another"
+    return _loose_reference(document, n_labels, sizes)
+
+
+def _loose_reference(document: dict[str, Any], n_labels: int, sizes: dict[str, int]) -> str | None:
+    mentioned = [*document["layer"]["always_active"], *document["layer"]["never_active"]]
+    mentioned += [one["label"] for one in document["conflict_labels"]]
+    for one in document["explained"]:
+        if not 0 <= one["index"] < sizes.get(one["group"], 0):
+            return f"expected a set of a group, got {one['index']} of {one['group']!r}"
+        mentioned += [*one["labels"], *one["on"], *one["off"]]
+        mentioned += [label for near in one["nearest"] for label in near["added"] + near["removed"]]
+    unknown = next((label for label in mentioned if not 0 <= label < n_labels), None)
+    if unknown is not None:
+        return f"expected labels from 0 to {n_labels - 1}, got {unknown}"
+    requirements = document["requirements"]
+    if requirements is not None and any(not 0 <= i < sizes.get("required", 0) for i in requirements["failed"]):
+        return "expected requirements of the group 'required', got others"
+    return None

@@ -1,0 +1,86 @@
+"""What `audit` returns, and the folder that it is kept in."""
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from labelproof.auditing.document import AuditDocument
+from labelproof.importers import ImportedLayer
+from labelproof.verification import Verification
+
+__all__ = ["Audit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Which label sets a model can predict, with proofs.
+
+    Attributes
+    ----------
+    layer
+        The output layer that was found in the model.
+    verifications
+        Verdicts and proofs by group: "data", and where they were asked for "pairs", "triples", "required", "predicted".
+    document
+        Everything that the report shows, as JSON has it; see `labelproof.auditing.document`.
+    """
+
+    layer: ImportedLayer = field(repr=False)
+    verifications: dict[str, Verification] = field(repr=False)
+    document: AuditDocument = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Audit({self.headline!r})"
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence or two."""
+        return self.document["headline"]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all that was required holds."""
+        requirements = self.document["requirements"]
+        return requirements is None or requirements["passed"]
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write ``audit.json``, the layer and all proofs to a folder; a file is there complete, or as it was before.
+
+        The proofs of ``proofs-data.npz`` are checked again by
+        ``labelproof check proofs-data.npz --weights layer.npz``.
+
+        Parameters
+        ----------
+        folder
+            A new one, an empty one, or one with an earlier audit, whose files are replaced.
+        """
+        target = Path(folder)
+        is_ours = target.is_dir() and ((target / "audit.json").is_file() or not any(target.iterdir()))
+        if target.exists() and not is_ours:
+            raise ValueError(f"folder must be new, empty or hold an earlier audit, got {target}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            self._write(draft)
+            target.mkdir(exist_ok=True)
+            for stale in target.glob("proofs-*.npz"):
+                stale.unlink()
+            for file in draft.iterdir():
+                file.replace(target / file.name)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _write(self, folder: Path) -> None:
+        text = json.dumps(self.document, ensure_ascii=False, allow_nan=False)
+        (folder / "audit.json").write_text(text, encoding="utf-8")
+        arrays = {"weight": self.layer.weight}
+        if self.layer.bias is not None:
+            arrays["bias"] = self.layer.bias
+        np.savez(folder / "layer.npz", **arrays)  # type: ignore[arg-type] # its stub takes the names for options
+        for group, v in self.verifications.items():
+            v.save(folder / f"proofs-{group}.npz", label_names=self.document["label_names"])

@@ -1,0 +1,103 @@
+"""Which label sets survive the arithmetic of serving: weights, features and sums in numbers of few bits."""
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.verification import Verification
+from labelproof.verification.radius import as_floats
+from labelproof.verification.regions import OutputLayer
+
+__all__ = ["DTYPES", "ServingType", "rounded", "survives_rounding"]
+
+Floats = npt.NDArray[np.float64]
+ServingType = Literal["float64", "float32", "bfloat16", "float16"]
+DTYPES: tuple[ServingType, ...] = ("float64", "float32", "bfloat16", "float16")
+BLOCK = 256  # label sets at a time
+LARGEST = 16.0  # to which witnesses of layers without an offset are scaled, where they may have any length
+
+
+def rounded(values: Floats, dtype: str) -> Floats:
+    """Return the nearest numbers of a type, as float64; halves go to even.
+
+    Examples
+    --------
+    >>> rounded(np.array([1.0, 1.003, 3.14159]), "bfloat16").tolist()
+    [1.0, 1.0, 3.140625]
+    """
+    if dtype == "bfloat16":
+        bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
+        kept = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+        return kept.astype(np.uint32).view(np.float32).astype(np.float64)
+    with np.errstate(over="ignore"):
+        return values.astype(dtype).astype(np.float64)
+
+
+def survives_rounding(v: Verification, dtype: str) -> npt.NDArray[np.bool_]:
+    """Return for each label set whether its witness, rounded, is shown to give it in a type's arithmetic.
+
+    Weights, offsets and features are rounded to the type. Products are summed in float32 (float64 for float64), in any
+    order, and no rounding of that can change the sign of a logit that is larger than its error bound. A set that fails
+    may still have another witness: False says *not shown*.
+
+    Parameters
+    ----------
+    v
+        With evidence, of the rules sigmoid or topk.
+    dtype
+        One of `DTYPES`.
+
+    Returns
+    -------
+    bool (n_sets,)
+    """
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+    if v.layer.rule == "sparsemax":
+        raise ValueError("dtype goes with the rules sigmoid and topk, got rule='sparsemax'")
+    shown = np.zeros(len(v), np.bool_)
+    served = _Served(v.layer, dtype)
+    which = np.flatnonzero(v.status == 1)
+    for start in range(0, len(which), BLOCK):
+        some = which[start : start + BLOCK]
+        points = np.array([as_floats(v[int(i)].witness) for i in some])  # type: ignore[union-attr] # they have one
+        shown[some] = served.gives(points, [v.label_sets[int(i)] for i in some])
+    return shown
+
+
+class _Served:
+    """A layer as it is served."""
+
+    def __init__(self, layer: OutputLayer, dtype: str) -> None:
+        self.layer, self.dtype = layer, dtype
+        self.weight = rounded(layer.weight, dtype)
+        self.offset = None if layer.offset is None else rounded(layer.offset, dtype)
+        unit = 2.0**-53 if dtype == "float64" else 2.0**-24
+        terms = (layer.d + 4) * unit
+        self.relative_error = terms / (1 - terms) + (layer.d + 4) * 2.0**-52  # of the sum, and of our own
+
+    def gives(self, points: Floats, label_sets: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
+        """Return whether the rounded points give the label sets."""
+        x = self._features(points)
+        logits, errors = x @ self.weight.T, np.abs(x) @ np.abs(self.weight).T  # (n, L)
+        if self.offset is not None:
+            logits, errors = logits + self.offset, errors + np.abs(self.offset)
+        errors *= self.relative_error
+        active = np.zeros(logits.shape, np.bool_)
+        for row, labels in zip(active, label_sets, strict=True):
+            row[labels] = True
+        if self.layer.rule == "topk":
+            lowest = np.where(active, logits - errors, np.inf).min(axis=1)
+            return np.asarray(lowest > np.where(active, -np.inf, logits + errors).max(axis=1))
+        is_off = (logits < -errors) | (errors == 0) if self.layer.ties == "inactive" else logits < -errors
+        return np.asarray(np.where(active, logits > errors, is_off).all(axis=1))
+
+    def _features(self, points: Floats) -> Floats:
+        if self.layer.offset is None and self.layer.is_cone:
+            largest = np.abs(points).max(axis=1, keepdims=True)
+            points = points / np.where(largest > 0, largest / LARGEST, 1.0)
+        x = rounded(points, self.dtype)
+        if self.layer.low is not None or self.layer.high is not None:
+            x = np.clip(x, self.layer.low, self.layer.high)  # rounding may leave a box
+        return x

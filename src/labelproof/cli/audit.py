@@ -1,0 +1,179 @@
+"""labelproof audit: which label combinations can a trained model never predict, and does it matter?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelproof.cli.console import console, print_json, progress_wanted
+from labelproof.cli.options import AsJson, Jobs, LabelNames, TimeLimit
+
+if TYPE_CHECKING:
+    from labelproof.importers import ImportedLayer
+
+__all__ = ["audit"]
+
+
+def audit(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="A model folder (labelproof, Hugging Face), or a file: .safetensors, .pt, .ckpt, .bin, .skops, .onnx, "
+            ".npz, .npy, .csv.",
+            show_default=False,
+        ),
+    ],
+    labels: Annotated[
+        str,
+        typer.Option(
+            "--labels",
+            "-l",
+            metavar="DATA",
+            help="Label sets (.npz, .npy, .txt, .csv of 0 and 1, .jsonl), or a data set with labels by name.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for the report and the proofs.", show_default=False),
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option(help="Part of the data set, such as test; by default all.", show_default=False)
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of the labels in a table.", show_default=False)
+    ] = None,
+    label_names: LabelNames = None,
+    weight_key: Annotated[
+        str | None, typer.Option(help="Which tensor is the output layer.", show_default=False)
+    ] = None,
+    bias: Annotated[Path | None, typer.Option(help="Bias of each label, from a file.", show_default=False)] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(metavar="sigmoid|topk|sparsemax", help="By default the model's own.", show_default=False),
+    ] = None,
+    thresholds: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|NUMBER", help="By default the model's own, else ½.", show_default=False),
+    ] = None,
+    ties: Annotated[
+        str, typer.Option(metavar="open|inactive", help="'inactive' is what logits > 0 computes.")
+    ] = "inactive",
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="free|nonnegative|LOW,HIGH",
+            help="Which features reach the layer; by default what the model tells.",
+            show_default=False,
+        ),
+    ] = None,
+    radius: Annotated[bool, typer.Option("--radius", help="Also measure how much room each set has.")] = False,
+    box: Annotated[float, typer.Option(help="Bound on the features for the radius.")] = 1e4,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Features of real examples before the layer, .npy (examples, features): measure the reach.",
+            show_default=False,
+        ),
+    ] = None,
+    reach: Annotated[
+        bool, typer.Option("--reach", help="Let the model compute these features on the data set.")
+    ] = False,
+    predicted: Annotated[
+        Path | None, typer.Option(help="The model's own predictions, as label sets.", show_default=False)
+    ] = None,
+    pairs: Annotated[int, typer.Option(min=0, help="Pairs of labels to verify (a sample if there are more).")] = 0,
+    triples: Annotated[int, typer.Option(min=0, help="Triples of labels to verify.")] = 0,
+    serving_dtype: Annotated[
+        str | None,
+        typer.Option(metavar="float32|bfloat16|float16|float64", help="By default as stored.", show_default=False),
+    ] = None,
+    require: Annotated[
+        Path | None,
+        typer.Option(help="Sets that must be predictable (.csv: name,labels; .jsonl; .txt).", show_default=False),
+    ] = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Least share of the sets that must be predictable.", show_default=False),
+    ] = None,
+    explain: Annotated[int, typer.Option(min=0, help="How many unpredictable sets to explain.")] = 20,
+    time_limit: TimeLimit = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find out, with proofs, which label combinations of the data a trained model can never predict.
+
+    Exit code 1 if a set of --require, or a larger share than --fail-under allows, cannot be predicted.
+    """
+    from labelproof.auditing import AS_FOUND
+    from labelproof.auditing import audit as run
+    from labelproof.cli import files
+    from labelproof.cli.audit_inputs import read_audit_labels, read_required
+    from labelproof.cli.audit_summary import print_audit, summary_of
+    from labelproof.importers import read_layer
+
+    if features is not None and reach:
+        raise ValueError("either --features or --reach can be given, got both")
+    _require_room(output)
+    layer = read_layer(model, weight_key=weight_key, bias=None if bias is None else files.read_numbers(bias).ravel())
+    names = files.read_label_names(label_names, layer.n_labels) or layer.label_names
+    data = read_audit_labels(labels, names, part=part, label_column=label_column)
+    found = run(
+        layer,
+        data,
+        label_names=names,
+        rule=AS_FOUND if rule is None else rule,
+        thresholds=AS_FOUND if thresholds is None else files.read_thresholds(thresholds),
+        ties=ties,  # type: ignore[arg-type] # verify says which there are
+        domain=AS_FOUND if domain is None else None if domain == "free" else files.parse_domain(domain),
+        radius=radius,
+        box=box,
+        features=_features(features, layer, data) if reach or features is not None else None,
+        required=None if require is None else read_required(require, names),
+        predicted=None if predicted is None else files.read_labels(predicted, names),
+        pairs=pairs,
+        triples=triples,
+        serving_dtype=serving_dtype,
+        n_explained=explain,
+        fail_under=fail_under,
+        data_name=Path(labels).name,
+        n_jobs=jobs,
+        time_limit=time_limit,
+        progress=progress_wanted(),
+    )
+    if output is not None:
+        from labelproof.report import write_report
+
+        found.save(output)
+        write_report(output / "report.html", [found.document])
+    if as_json:
+        print_json(summary_of(found, output))
+    else:
+        print_audit(found.document)
+        if output is not None:
+            console().print(f"\nReport: {output / 'report.html'}. To prove the verdicts again:", soft_wrap=True)
+            console().print(
+                f"  labelproof check {output / 'proofs-data.npz'} --weights {output / 'layer.npz'}", soft_wrap=True
+            )
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _require_room(output: Path | None) -> None:
+    """Refuse a folder that could not be written, before the work is done."""
+    if output is None or not output.exists():
+        return
+    if not output.is_dir() or (any(output.iterdir()) and not (output / "audit.json").is_file()):
+        raise ValueError(f"--output must be a new or empty folder, or one with an earlier audit, got {output}")
+
+
+def _features(file: Path | None, layer: "ImportedLayer", data: Any) -> Any:
+    """Read the features of real examples, or have the model compute them."""
+    from labelproof.cli.audit_inputs import inputs_of
+    from labelproof.cli.files import read_numbers
+
+    if file is not None:
+        return read_numbers(file)
+    if layer.features is None:
+        raise ValueError(f"--reach needs a model that computes its features here, got a {layer.kind}: use --features")
+    return layer.features(inputs_of(data))

@@ -1,0 +1,141 @@
+"""What the terminal shows of an audit."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from labelproof.cli.console import console, percent, plural, table
+
+if TYPE_CHECKING:
+    from labelproof.auditing import Audit, AuditDocument
+    from labelproof.auditing.document import Group
+
+__all__ = ["print_audit", "summary_of"]
+
+MOST_SETS = 10
+MOST_NAMES = 6
+
+
+def summary_of(found: "Audit", output: Path | None) -> dict[str, Any]:
+    """Return what ``--json`` prints: all but the lists of label sets, which the folder has."""
+    document = found.document
+    return {
+        "headline": document["headline"],
+        "layer": document["layer"],
+        "data": document["data"],
+        "groups": [_without_sets(group) for group in document["groups"]],
+        "explained": document["explained"][:MOST_SETS],
+        "reach": document["reach"],
+        "serving": document["serving"],
+        "advice": document["advice"],
+        "requirements": document["requirements"],
+        "passed": found.passed,
+        "saved": None if output is None else str(output),
+        "seconds": document["seconds"],
+    }
+
+
+def _without_sets(group: "Group") -> dict[str, Any]:
+    keys = {"name", "title", "population", "low", "high", "by_size", "argmaxable", "unargmaxable", "undecided"}
+    return {key: value for key, value in group.items() if key in keys | {"examples", "argmaxable_examples"}}
+
+
+def print_audit(document: "AuditDocument") -> None:
+    """Print what a person wants to know first."""
+    out, layer, data = console(), document["layer"], document["groups"][0]
+    out.print(Text(document["headline"], style="bold red" if data["unargmaxable"] else "bold green"), soft_wrap=True)
+    rank = f"{layer['rank']}" if layer["rank"] is not None else f"at least {layer['rank_at_least']}"
+    size = f"{layer['n_labels']:,} labels × {layer['n_features']:,} features, {layer['dtype']}, rank {rank}"
+    out.print(f"\n{layer['model']} ({layer['kind']}): {layer['source']}, {size}.", soft_wrap=True)
+    rule = f"rule {layer['rule']}, thresholds {layer['thresholds']}"
+    out.print(f"Assumed: {layer['domain']}; {rule}. {layer['domain_reason']}\n", soft_wrap=True)
+    for which, label_list in (("always", layer["always_active"]), ("never", layer["never_active"])):
+        if label_list:
+            out.print(f"Labels that are {which} predicted, as their weights are 0: {_names(document, label_list)}.")
+    out.print(_size_table(data))
+    for group in document["groups"][1:]:
+        out.print(_group_sentence(group), soft_wrap=True)
+    if data["unargmaxable"]:
+        out.print("\nMost frequent label sets that can never be predicted:")
+        out.print(_set_table(document))
+    _print_measurements(document)
+    for one in document["advice"]:
+        out.print(f"• {one['title']}. {one['text']}", soft_wrap=True)
+    _print_requirements(document)
+    proven = "every verdict with a proof" if not data["undecided"] else f"all but {data['undecided']:,} with a proof"
+    out.print(f"\nAudited in {document['seconds']:.1f} s, {proven}.")
+
+
+def _size_table(group: "Group") -> Table:
+    rows = table("active labels", "distinct sets", "predictable", "share", "examples")
+    for one in group["by_size"][:12]:
+        share = percent(one["argmaxable"], one["sets"])
+        rows.add_row(f"{one['size']}", f"{one['sets']:,}", f"{one['argmaxable']:,}", share, f"{one['examples']:,}")
+    if rest := group["by_size"][12:]:
+        sets, good = sum(one["sets"] for one in rest), sum(one["argmaxable"] for one in rest)
+        examples = sum(one["examples"] for one in rest)
+        rows.add_row(f"{rest[0]['size']} or more", f"{sets:,}", f"{good:,}", percent(good, sets), f"{examples:,}")
+    n_sets = len(group["status"])
+    rows.add_row(
+        "all", f"{n_sets:,}", f"{group['argmaxable']:,}", percent(group["argmaxable"], n_sets), f"{group['examples']:,}"
+    )
+    return rows
+
+
+def _group_sentence(group: "Group") -> str:
+    n_sets = len(group["status"])
+    text = f"{group['title']}: {group['argmaxable']:,} of {n_sets:,} can be predicted"
+    if group["low"] is not None and group["high"] is not None:
+        text += f"; of all {group['population']:,}, {100 * group['low']:.1f} % to {100 * group['high']:.1f} % (95 %)"
+    return text + "."
+
+
+def _set_table(document: "AuditDocument") -> Table:
+    rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    rows.add_column("examples", justify="right")
+    rows.add_column("labels")
+    rows.add_column("contradiction")
+    for one in document["explained"][:MOST_SETS]:
+        parts = [f"on: {_names(document, one['on'])}"] if one["on"] else []
+        parts += [f"off: {_names(document, one['off'])}"] if one["off"] else []
+        rows.add_row(f"{one['examples']:,}", _names(document, one["labels"]) or "(none)", "; ".join(parts))
+    return rows
+
+
+def _print_measurements(document: "AuditDocument") -> None:
+    out, serving, reach = console(), document["serving"], document["reach"]
+    if serving is not None and serving["not_shown"]:
+        out.print(
+            f"\nServed in {serving['dtype']}, {plural(serving['not_shown'], 'set')} of {serving['checked']:,} may be "
+            "lost to rounding: no input was found that gives them for sure.",
+            soft_wrap=True,
+        )
+    if reach is not None:
+        out.print(
+            f"\nReach: {reach['within']:,} predictable sets begin within the distances that occur in "
+            f"{plural(reach['examples'], 'example')}, {reach['beyond']:,} only beyond.",
+            soft_wrap=True,
+        )
+
+
+def _print_requirements(document: "AuditDocument") -> None:
+    out, required = console(), document["requirements"]
+    if required is None:
+        return
+    group = next((group for group in document["groups"] if group["name"] == "required"), None)
+    if group is not None and group["names"] is not None:
+        for i in required["failed"]:
+            verdict = "undecided" if group["status"][i] else "can never be predicted"
+            out.print(f"Not met: {group['names'][i]} ({_names(document, group['labels'][i])}): {verdict}.")
+    if required["fail_under"] is not None:
+        out.print(f"{required['share']:.4f} of the label sets can be predicted, {required['fail_under']} required.")
+    out.print("Requirements met." if required["passed"] else "Requirements NOT met.")
+
+
+def _names(document: "AuditDocument", label_list: list[int]) -> str:
+    names = [document["label_names"][i] for i in label_list[:MOST_NAMES]]
+    if len(label_list) > MOST_NAMES:
+        names.append(f"{len(label_list) - MOST_NAMES} more")
+    return "".join(c if c.isprintable() else "�" for c in ", ".join(names))

@@ -1,0 +1,68 @@
+"""Weights in files of plain numbers: .npy, .npz (dense, or sparse as scipy saves it), .csv, .tsv, .txt."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from labelproof.importers.exact_numbers import exact, finite_layer
+from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.linear_files import is_flat_linear, layer_of_flat_linear, layer_of_sparse
+from labelproof.importers.tables import read_table, sparse_of
+from labelproof.verification.arrays import read_arrays
+
+__all__ = ["read_arrays_layer", "read_table_layer"]
+
+Array = npt.NDArray[Any]
+WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", "intercept")
+NAMES = ("label_names", "labels", "classes")
+
+
+def read_table_layer(path: Path, bias: Array | None) -> ImportedLayer:
+    """Return the layer of one matrix (n_labels, n_features) in a .npy, .csv, .tsv or .txt file."""
+    values = read_table(path)
+    return finite_layer(
+        ImportedLayer(exact("the weight", values), bias, str(values.dtype), path.name, "matrix", path.name)
+    )
+
+
+def read_arrays_layer(path: Path, *, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
+    """Return the layer of an .npz file: arrays ``weight`` and ``bias`` (or W, b), or one sparse matrix."""
+    arrays = read_arrays(path)
+    if "format" in arrays and "shape" in arrays:
+        return layer_of_sparse(sparse_of(arrays), path.name, bias=bias, n_labels=n_labels)
+    if is_flat_linear(arrays) and weight_key is None:
+        return layer_of_flat_linear(arrays, path.name)
+    key = _weight_key(arrays, weight_key)
+    own = next((arrays[name] for name in BIASES if name in arrays and name != key), None)
+    return finite_layer(
+        ImportedLayer(
+            weight=exact(key, arrays[key]),
+            bias=bias if bias is not None or own is None else exact("bias", own),
+            dtype=str(arrays[key].dtype),
+            model=path.name,
+            kind="arrays",
+            source=f"{key} of {path.name}",
+            label_names=_names(arrays),
+        )
+    )
+
+
+def _weight_key(arrays: dict[str, Array], weight_key: str | None) -> str:
+    listed = ", ".join(f"{key} {'×'.join(map(str, array.shape))}" for key, array in sorted(arrays.items())[:8])
+    if weight_key is not None:
+        if weight_key not in arrays:
+            raise ValueError(f"expected the array {weight_key!r}, got {listed or 'none'}")
+        return weight_key
+    usual = [key for key in WEIGHTS if key in arrays]
+    matrices = [key for key, array in arrays.items() if array.ndim > 1 and array.dtype.kind == "f"]
+    if len(matrices) > 1 and (len(usual) != 1 or arrays[usual[0]].ndim != 2):
+        raise ValueError(f"expected one matrix, got {listed}: say which with weight_key (--weight-key)")
+    if not usual and not matrices:
+        raise ValueError(f"expected an array 'weight' or 'W' of shape (n_labels, n_features), got {listed or 'none'}")
+    return (usual or matrices)[0]
+
+
+def _names(arrays: dict[str, Array]) -> tuple[str, ...] | None:
+    found = next((arrays[name] for name in NAMES if name in arrays and arrays[name].dtype.kind == "U"), None)
+    return None if found is None or found.ndim != 1 else tuple(found.tolist())

@@ -1,0 +1,206 @@
+"""Output layers of Hugging Face folders: config.json, and weights in one or many safetensors files.
+
+What stands before the output layer of an architecture is told by its code, not by its files; it is known here for the
+common ones, and only where the folder names the architecture and brings no code of its own.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from labelproof.importers.before import UNKNOWN, Before, after
+from labelproof.importers.candidates import choose_weight
+from labelproof.importers.json_files import read_json
+from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.safetensors_files import read_safetensors
+from labelproof.importers.taking import take
+from labelproof.importers.tensors import StoredTensor, Tensors
+
+__all__ = ["is_hugging_face", "layer_of_config", "read_hugging_face"]
+
+WEIGHTS = (
+    *("model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"),
+    *("pytorch_model.bin", "pytorch_model.bin.index.json"),
+)
+
+# By model_type, for the keys named here and no other: a model whose head was replaced has other keys.
+_POOLED_BY_TANH = {
+    *("albert", "bert", "canine", "ernie", "fnet", "layoutlm", "luke", "markuplm", "megatron-bert", "rembert"),
+    *("roc_bert", "squeezebert", "tapas"),
+}
+_HEAD_WITH_TANH = {
+    *("bart", "bigbird_pegasus", "camembert", "data2vec-text", "esm", "funnel", "ibert", "layoutlmv3", "led", "lilt"),
+    *("longformer", "mbart", "mpnet", "mt5", "mvp", "plbart", "reformer", "roberta", "roberta-prelayernorm", "t5"),
+    *("umt5", "xlm-roberta", "xlm-roberta-xl", "xmod"),
+}
+_HEAD_KEYS = {"classifier.out_proj.weight", "classification_head.out_proj.weight", "classifier.linear_out.weight"}
+_BY_CONFIG = {  # the entry of the configuration that names the activation, its default, and the key
+    "deberta": ("pooler_hidden_act", "gelu", "classifier.weight"),
+    "deberta-v2": ("pooler_hidden_act", "gelu", "classifier.weight"),
+    "big_bird": ("hidden_act", "gelu_new", "classifier.out_proj.weight"),
+    "convbert": ("hidden_act", "gelu", "classifier.out_proj.weight"),
+    "nystromformer": ("hidden_act", "gelu_new", "classifier.out_proj.weight"),
+    "roformer": ("hidden_act", "gelu", "classifier.out_proj.weight"),
+    "yoso": ("hidden_act", "gelu", "classifier.out_proj.weight"),
+    "regnet": ("hidden_act", "relu", "classifier.1.weight"),  # then an average over places, which keeps the sign
+    "resnet": ("hidden_act", "relu", "classifier.1.weight"),
+}
+_LAYER_NORM = {"gpt2", "gpt_neo", "gpt_neox", "gptj", "bloom", "falcon", "vit", "swin", "swinv2", "convnext"}
+_RMS_NORM = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma", "gemma2", "olmo2", "phi3"}
+
+
+def is_hugging_face(folder: Path) -> bool:
+    """Return whether a folder looks like one that ``save_pretrained`` wrote."""
+    return (folder / "config.json").is_file() or any((folder / name).is_file() for name in WEIGHTS)
+
+
+def read_hugging_face(folder: Path, *, weight_key: str | None = None, bias: Any = None) -> ImportedLayer:
+    """Return the output layer of a folder; see `labelproof.importers.read_layer`."""
+    config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
+    if not isinstance(config, dict):
+        raise ValueError("expected an object in config.json, got another value")
+    return layer_of_config(config, _tensors(folder), folder.name, "Hugging Face folder", weight_key, bias)
+
+
+def layer_of_config(
+    config: Mapping[str, Any],
+    tensors: Tensors,
+    model: str,
+    kind: str,
+    weight_key: str | None = None,
+    bias: Any = None,
+) -> ImportedLayer:
+    """Return the output layer of tensors that a Hugging Face configuration describes."""
+    _refuse_tasks(config)
+    names = _label_names(config)
+    key = choose_weight(tensors, weight_key=weight_key, n_labels=None if names is None else len(names))
+    rule, notes = _rule(config)
+    if names is not None and len(set(names)) < len(names):
+        names, notes = None, (*notes, "The model's label names repeat, so they are not used.")
+    known = names is not None and any(name != f"LABEL_{i}" for i, name in enumerate(names))
+    return take(
+        tensors,
+        key,
+        bias,
+        model=model,
+        kind=kind,
+        label_names=names if known else None,
+        before=_before(config, key),
+        rule=rule,
+        notes=notes,
+    )
+
+
+def _tensors(folder: Path) -> Mapping[str, StoredTensor]:
+    if (folder / "model.safetensors").is_file():
+        return read_safetensors(folder / "model.safetensors")
+    if (folder / "model.safetensors.index.json").is_file():
+        return _shards(folder, "model.safetensors.index.json")
+    if (folder / "adapter_model.safetensors").is_file():
+        return _adapter(read_safetensors(folder / "adapter_model.safetensors"))
+    if (folder / "pytorch_model.bin").is_file():
+        from labelproof.importers.checkpoints import read_checkpoint
+
+        return read_checkpoint(folder / "pytorch_model.bin")
+    if (folder / "pytorch_model.bin.index.json").is_file():
+        return _shards(folder, "pytorch_model.bin.index.json")
+    found = ", ".join(sorted(path.name for path in folder.iterdir())[:8])
+    raise ValueError(f"expected model.safetensors beside config.json (save_pretrained writes it), got {found}")
+
+
+def _shards(folder: Path, index: str) -> dict[str, StoredTensor]:
+    content = read_json(folder / index)
+    places = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(places, dict) or not places:
+        raise ValueError(f"expected a weight_map in {index}")
+    for name in set(places.values()):
+        if not isinstance(name, str) or Path(name).name != name or not (folder / name).is_file():
+            raise ValueError(f"expected the shards that {index} names in the same folder, got {name!r}")
+    tensors: dict[str, StoredTensor] = {}
+    for name in sorted(set(places.values())):
+        held = _shard(folder / name)
+        lacking = [key for key, place in places.items() if place == name and key not in held]
+        if lacking:
+            raise ValueError(f"expected the tensor {lacking[0]!r} in {name}, as {index} says")
+        tensors |= {key: held[key] for key, place in places.items() if place == name}
+    return tensors
+
+
+def _shard(path: Path) -> Mapping[str, StoredTensor]:
+    if path.suffix == ".safetensors":
+        return read_safetensors(path)
+    from labelproof.importers.checkpoints import read_checkpoint
+
+    return read_checkpoint(path)
+
+
+def _adapter(tensors: Tensors) -> dict[str, StoredTensor]:
+    """Return the tensors of an adapter by the names that they have in the model; output layers are stored whole."""
+    plain = {key.removeprefix("base_model.model."): tensor for key, tensor in tensors.items()}
+    adapted = [key for key in plain if "lora_" in key and key.split(".")[0] in ("classifier", "score")]
+    if adapted:
+        raise ValueError(f"{adapted[0]} changes the output layer, whose weight is elsewhere: merge the adapter first")
+    return {key: tensor for key, tensor in plain.items() if "lora_" not in key}
+
+
+def _refuse_tasks(config: Mapping[str, Any]) -> None:
+    tasks = config.get("architectures") or []
+    for task in tasks if isinstance(tasks, list) else []:
+        if str(task).endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")):
+            raise ValueError(
+                f"{task} generates one token after another: its labels do not share one feature vector, "
+                "so no verdict on combinations follows from its weights"
+            )
+    if config.get("problem_type") == "regression":
+        raise ValueError("expected a classifier, got problem_type 'regression' in config.json")
+
+
+def _label_names(config: Mapping[str, Any]) -> tuple[str, ...] | None:
+    names = config.get("id2label")
+    if not names:
+        return None
+    if isinstance(names, list):
+        names = dict(enumerate(names))
+    by_number = {str(number): name for number, name in names.items()} if isinstance(names, Mapping) else {}
+    if set(by_number) != {str(i) for i in range(len(by_number))} or not all(map(_is_name, by_number.values())):
+        raise ValueError("expected id2label in config.json to give a name to each number from 0, got another list")
+    return tuple(str(by_number[str(i)]) for i in range(len(by_number)))
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, (str, int, float))
+
+
+def _rule(config: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    if config.get("problem_type") == "single_label_classification":
+        return "topk", (
+            "The model is configured for one label per input (softmax): it is judged by the rule topk, "
+            "and only sets of one label are ever its output.",
+        )
+    if config.get("problem_type") is None:
+        return "sigmoid", (
+            "The configuration gives no problem_type: logits are taken to be cut at 0, as for several labels.",
+        )
+    return "sigmoid", ()
+
+
+def _before(config: Mapping[str, Any], key: str) -> Before:
+    tasks = config.get("architectures") or []
+    task = str(tasks[0]) if isinstance(tasks, list) and len(tasks) == 1 else ""
+    if config.get("auto_map") or not task.endswith(("ForSequenceClassification", "ForImageClassification")):
+        return UNKNOWN
+    kind, plain = str(config.get("model_type")), key == "classifier.weight"
+    if (kind in _POOLED_BY_TANH and plain) or (kind in _HEAD_WITH_TANH and key in _HEAD_KEYS):
+        return after("tanh")
+    if kind == "mobilebert" and plain and config.get("classifier_activation", True):
+        return after("tanh")
+    if kind == "distilbert" and plain:
+        return after("relu")
+    if kind == "electra" and key in _HEAD_KEYS:
+        return after("gelu")
+    if kind in _BY_CONFIG and key == _BY_CONFIG[kind][2]:
+        entry, default, _ = _BY_CONFIG[kind]
+        return after(str(config.get(entry, default)))
+    if key in ("score.weight", "classifier.weight") and kind in _LAYER_NORM | _RMS_NORM:
+        return after("layernorm" if kind in _LAYER_NORM else "rmsnorm")
+    return UNKNOWN

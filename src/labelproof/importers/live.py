@@ -1,0 +1,79 @@
+"""The output layer of a model in memory."""
+
+from typing import Any
+
+import numpy as np
+
+from labelproof.importers.exact_numbers import exact, finite_layer
+from labelproof.importers.layer import ImportedLayer
+
+__all__ = ["layer_of"]
+
+
+def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
+    """Return the output layer of a live object.
+
+    Parameters
+    ----------
+    model
+        An array or tensor (n_labels, n_features); a torch module, also one of transformers or timm; a fitted
+        scikit-learn estimator; a `labelproof.models.Model` or `labelproof.MultiLabelClassifier`; or an
+        `ImportedLayer`, which is returned as it is.
+    weight_key
+        Of a torch module: the name of the layer, where it cannot be found.
+
+    Returns
+    -------
+    ImportedLayer
+
+    Raises
+    ------
+    ValueError
+        If there is no such layer, more than one, or one whose labels do not share one feature vector.
+
+    Examples
+    --------
+    >>> layer_of(np.eye(3, 2)).weight.shape
+    (3, 2)
+    """
+    if isinstance(model, ImportedLayer):
+        return model
+    kinds = {cls.__module__.split(".")[0] for cls in type(model).__mro__}
+    if "torch" in kinds:
+        return _layer_of_torch(model, weight_key)
+    if "labelproof" in kinds or "sklearn" in kinds:
+        return _layer_of_fitted(model)
+    if isinstance(model, np.ndarray | list | tuple):
+        values = np.asarray(model) if isinstance(model, np.ndarray) else exact("the weight", model)
+        return _bare(exact("the weight", values), str(values.dtype), type(model).__name__)
+    raise ValueError(
+        f"model must be an array, a torch module, a scikit-learn estimator or a labelproof model, "
+        f"got {type(model).__module__}.{type(model).__name__}"
+    )
+
+
+def _layer_of_torch(model: Any, weight_key: str | None) -> ImportedLayer:
+    import torch
+
+    from labelproof.importers.checkpoints import stored
+
+    if isinstance(model, torch.Tensor):
+        tensor = stored(model, "")
+        return _bare(tensor.read(), tensor.dtype, "Tensor")
+    from labelproof.importers.modules import layer_of_module
+
+    return layer_of_module(model, weight_key=weight_key)
+
+
+def _layer_of_fitted(model: Any) -> ImportedLayer:
+    if type(model).__module__.startswith("labelproof."):
+        from labelproof.importers.own_models import layer_of_classifier, layer_of_model
+
+        return layer_of_classifier(model) if hasattr(model, "fit") else layer_of_model(model)
+    from labelproof.importers.estimators import layer_of_estimator
+
+    return layer_of_estimator(model)
+
+
+def _bare(weight: Any, dtype: str, name: str) -> ImportedLayer:
+    return finite_layer(ImportedLayer(weight, None, dtype, name, "matrix", "the matrix as given"))

@@ -1,0 +1,130 @@
+"""Output layers of live torch modules.
+
+A module's graph, where torch can trace it, says which linear layer gives the output and what stands before it; where
+it cannot, names decide as for a checkpoint.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor, inference_mode, nn
+
+from labelproof.heads import BottleneckHead
+from labelproof.heads.cyclic import CyclicHead
+from labelproof.importers.before import UNKNOWN, Before
+from labelproof.importers.candidates import choose_weight
+from labelproof.importers.checkpoints import stored
+from labelproof.importers.huggingface import layer_of_config
+from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.own_models import layer_of_head
+from labelproof.importers.taking import take
+from labelproof.importers.tensors import StoredTensor
+from labelproof.importers.tracing import traced_output
+
+__all__ = ["layer_of_module"]
+
+
+def layer_of_module(module: nn.Module, *, weight_key: str | None = None) -> ImportedLayer:
+    """Return the output layer of a module, with what computes its features.
+
+    Parameters
+    ----------
+    module
+        A torch module; of transformers and timm too.
+    weight_key
+        Name of a linear layer, or of its weight.
+
+    Raises
+    ------
+    ValueError
+        If the output is not that of one linear layer, as far as can be known.
+
+    Examples
+    --------
+    >>> layer = layer_of_module(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 5)))
+    >>> layer.source, layer.weight.shape, layer.domain
+    ('2.weight', (5, 3), 'nonnegative')
+    """
+    name = type(module).__name__
+    heads = {key: part for key, part in module.named_modules() if _is_own_head(part)}
+    if len(heads) == 1 and weight_key is None:
+        key, head = next(iter(heads.items()))
+        layer = layer_of_head(head)
+        if key == "":
+            return layer
+        return replace(layer, model=name, kind=f"torch module with a {type(head).__name__}", source=f"{key}.weight")
+    if isinstance(module, nn.Linear):
+        return take(_tensors(module), "weight", None, model=name, kind="torch module")
+    if _is_pretrained(module):
+        config = {"architectures": [name], **_config(module)}
+        layer = layer_of_config(config, _tensors(module), name, "Hugging Face model", weight_key)
+        return _with_features(layer, module)
+    if weight_key is not None:
+        key, before, rule, notes = choose_weight(_tensors(module), weight_key=weight_key), UNKNOWN, "sigmoid", ()
+    else:
+        key, before, rule, notes = _found(module)
+    layer = take(_tensors(module), key, None, model=name, kind="torch module", before=before, rule=rule, notes=notes)
+    return _with_features(layer, module)
+
+
+def _found(module: nn.Module) -> tuple[str, Before, str, tuple[str, ...]]:
+    """Return the weight's key, what stands before it, the rule and notes."""
+    output = traced_output(module)
+    if output is not None:
+        notes = ("The model ends in a softmax over labels: it is judged by the rule topk.",) if output.softmax else ()
+        return f"{output.layer}.weight", output.before, "topk" if output.softmax else "sigmoid", notes
+    get_classifier = getattr(module, "get_classifier", None)
+    last = get_classifier() if callable(get_classifier) else None
+    if isinstance(last, nn.Linear):
+        key = next(name for name, part in module.named_modules() if part is last)
+        return f"{key}.weight", UNKNOWN, "sigmoid", ()
+    return choose_weight(_tensors(module)), UNKNOWN, "sigmoid", ()
+
+
+def _tensors(module: nn.Module) -> dict[str, StoredTensor]:
+    return {key: stored(tensor, "") for key, tensor in module.state_dict().items() if isinstance(tensor, Tensor)}
+
+
+def _is_own_head(part: nn.Module) -> bool:
+    own = type(part).__module__.startswith("labelproof.")
+    return isinstance(part, CyclicHead | BottleneckHead) or (own and type(part).__name__ == "LinearHead")
+
+
+def _is_pretrained(module: nn.Module) -> bool:
+    return any(cls.__module__.startswith("transformers.") for cls in type(module).__mro__)
+
+
+def _config(module: nn.Module) -> dict[str, Any]:
+    described: Mapping[str, Any] = module.config.to_dict()  # type: ignore[union-attr, operator]
+    return {key: value for key, value in described.items() if key != "architectures"}
+
+
+def _with_features(layer: ImportedLayer, module: nn.Module) -> ImportedLayer:
+    """Return a layer with a function that runs the module and catches what enters the layer."""
+    key = layer.source.removesuffix(".weight")
+    parts = dict(module.named_modules())
+    return replace(layer, features=_catcher(module, parts[key])) if isinstance(parts.get(key), nn.Linear) else layer
+
+
+def _catcher(module: nn.Module, linear: nn.Module) -> Callable[[Any], npt.NDArray[Any]]:
+    def features(inputs: Any) -> npt.NDArray[Any]:
+        caught: list[Tensor] = []
+        handle = linear.register_forward_pre_hook(lambda _, given: caught.append(given[0].detach()))
+        training = {part: part.training for part in module.modules()}
+        module.eval()
+        try:
+            with inference_mode():
+                module(**inputs) if isinstance(inputs, Mapping) else module(inputs)
+        finally:
+            handle.remove()
+            for part, was in training.items():
+                part.training = was
+        if len(caught) != 1 or caught[0].ndim != 2:
+            shapes = [tuple(tensor.shape) for tensor in caught]
+            raise ValueError(f"expected one batch of features (n_examples, n_features), got shapes {shapes}")
+        return np.asarray(caught[0].double().cpu().numpy())
+
+    return features

@@ -1,0 +1,58 @@
+"""What the steps of a scikit-learn pipeline do to features before its last step reads them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from labelproof.importers.before import UNKNOWN, Before
+
+__all__ = ["features_of", "what_passes"]
+
+_COUNTERS = {"CountVectorizer", "TfidfVectorizer"}
+_INDICATORS = {"Binarizer", "OneHotEncoder", "MultiLabelBinarizer"}
+_KEEP_SIGN = {"TfidfTransformer", "MaxAbsScaler", "Normalizer", "VarianceThreshold", "SelectKBest", "SelectPercentile"}
+_KEEP_SIGN |= {"SelectFpr", "SelectFdr", "SelectFwe", "GenericUnivariateSelect", "RFE", "RFECV", "SelectFromModel"}
+
+
+def what_passes(steps: Sequence[Any]) -> Before:
+    """Return what is certain of features that have passed these fitted steps.
+
+    Counts of words are nonnegative, also when they are weighted or scaled to length 1; any other step may give
+    anything.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> what_passes([TfidfVectorizer()]).domain
+    'nonnegative'
+    """
+    known = UNKNOWN
+    for step in steps:
+        name = type(step).__name__
+        if not type(step).__module__.startswith("sklearn."):
+            known = UNKNOWN
+        elif name in _COUNTERS or name in _INDICATORS or (name == "HashingVectorizer" and not step.alternate_sign):
+            known = Before(name, "nonnegative", f"The features come from a {name}, so they are nonnegative.")
+        elif name not in _KEEP_SIGN:
+            reason = f"The features come from a {name}, which need not bound them, so every input is allowed."
+            known = Before(name, None, reason)
+    return known
+
+
+def features_of(
+    steps: Sequence[Any], last: Callable[[Any], npt.NDArray[Any]] | None
+) -> Callable[[Any], npt.NDArray[Any]]:
+    """Return what leads from a pipeline's inputs to its output layer's features, as a dense array."""
+
+    def features(inputs: Any) -> npt.NDArray[Any]:
+        values = inputs
+        for step in steps:
+            values = step.transform(values)
+        if last is not None:
+            return last(values)
+        return np.asarray(values.toarray() if scipy.sparse.issparse(values) else values)
+
+    return features

@@ -1,0 +1,110 @@
+"""Read the output layer of a saved model, whatever program saved it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from labelproof.errors import LabelproofError, ModelFormatError
+from labelproof.importers.array_files import read_arrays_layer, read_table_layer
+from labelproof.importers.candidates import choose_weight
+from labelproof.importers.checkpoints import read_checkpoint
+from labelproof.importers.huggingface import is_hugging_face, read_hugging_face
+from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.linear_files import is_pecos, read_pecos
+from labelproof.importers.own_models import is_own_model, read_own_model
+from labelproof.importers.safetensors_files import read_safetensors
+from labelproof.importers.tables import SEPARATORS
+from labelproof.importers.taking import read_bias, take
+from labelproof.importers.tensors import Tensors
+
+__all__ = ["read_layer"]
+
+CHECKPOINTS = (".pt", ".pth", ".bin", ".ckpt", ".th")
+PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".sav")
+READ = ".safetensors, .npz, .npy, .csv, .tsv, .txt, .pt, .pth, .bin, .ckpt, .skops, .onnx, or a model's folder"
+
+
+def read_layer(
+    path: str | os.PathLike[str], *, weight_key: str | None = None, bias: Any = None, n_labels: int | None = None
+) -> ImportedLayer:
+    """Read the output layer of a saved model.
+
+    Nothing is unpickled but by ``torch.load(weights_only=True)``, and sizes are checked before memory is taken.
+
+    Parameters
+    ----------
+    path
+        A folder of labelproof, Hugging Face or PECOS, or a file: .safetensors, .npz, .npy, .csv, .tsv, .txt, a torch
+        checkpoint (.pt, .pth, .bin, .ckpt), a scikit-learn estimator saved by skops (.skops), or .onnx.
+    weight_key
+        Name of the weight, where the model has several candidates or unusual names.
+    bias
+        The bias: path of a file of numbers, an array (n_labels,), or the name of a tensor in the same file. By default
+        the one that goes with the weight.
+    n_labels
+        Number of labels, where it is known: it tells which side of a sparse matrix is the labels.
+
+    Returns
+    -------
+    ImportedLayer
+
+    Raises
+    ------
+    ModelFormatError, DataFormatError
+        In one sentence that begins with the file's name, if there is no such layer, more than one, or one whose labels
+        do not share one feature vector.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/w.npz", weight=np.eye(3, 2, dtype=np.float32), bias=np.ones(3))
+    ...     layer = read_layer(f"{folder}/w.npz")
+    >>> layer.weight.shape, layer.dtype, layer.source
+    ((3, 2), 'float32', 'weight of w.npz')
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ModelFormatError(f"{path}: no such file or folder")
+    name = path.resolve().name
+    try:
+        return _read(path, weight_key, bias, n_labels)
+    except LabelproofError:
+        raise
+    except ValueError as error:
+        raise ModelFormatError(f"{name}: {error}") from error
+
+
+def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
+    if path.is_dir():
+        return _read_folder(path.resolve(), weight_key, bias)
+    ending = path.suffix.lower()
+    if ending == ".npz":
+        return read_arrays_layer(path, weight_key=weight_key, bias=read_bias(bias), n_labels=n_labels)
+    if ending == ".npy" or ending in SEPARATORS:
+        return read_table_layer(path, read_bias(bias))
+    if ending == ".safetensors":
+        return _take(read_safetensors(path), path, "safetensors file", weight_key, bias)
+    if ending in CHECKPOINTS:
+        return _take(read_checkpoint(path), path, "torch checkpoint", weight_key, bias)
+    if ending in PICKLES:
+        raise ValueError(
+            "expected a file that is safe to open, got a pickle, which can run any code: save a scikit-learn estimator "
+            "with skops.io.dump, a torch model with safetensors, or the numbers with numpy.savez(weight=..., bias=...)"
+        )
+    raise ValueError(f"expected {READ}, got {ending or 'no ending'}")
+
+
+def _read_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLayer:
+    if is_own_model(folder):
+        return read_own_model(folder)
+    if is_pecos(folder):
+        return read_pecos(folder)
+    if is_hugging_face(folder):
+        return read_hugging_face(folder, weight_key=weight_key, bias=bias)
+    raise ValueError("expected the folder of a model (config.json with model.safetensors), got neither")
+
+
+def _take(tensors: Tensors, path: Path, kind: str, weight_key: str | None, bias: Any) -> ImportedLayer:
+    key = choose_weight(tensors, weight_key=weight_key)
+    return take(tensors, key, bias, model=path.name, kind=kind)

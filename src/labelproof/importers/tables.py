@@ -1,0 +1,74 @@
+"""Read one array of numbers from a file, or a sparse matrix from the arrays that scipy saves."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from labelproof.errors import DataFormatError
+from labelproof.importers.exact_numbers import refuse_size
+from labelproof.verification.arrays import read_array, read_arrays
+
+__all__ = ["SEPARATORS", "read_table", "sparse_of"]
+
+Array = npt.NDArray[Any]
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
+MAX_TEXT = 2 * 2**30
+
+
+def read_table(path: Path) -> Array:
+    """Read one array of numbers from a .npy, .npz (of one array), .csv, .tsv or .txt file."""
+    if not path.is_file():
+        raise DataFormatError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    if path.suffix == ".npy":
+        with open(path, "rb") as stream:
+            return read_array(stream, path.stat().st_size, path.name)
+    if path.suffix == ".npz":
+        arrays = read_arrays(path)
+        if len(arrays) != 1:
+            raise DataFormatError(f"{path.name}: expected one array, got {', '.join(sorted(arrays)) or 'none'}")
+        return next(iter(arrays.values()))
+    if path.suffix in SEPARATORS:
+        return _numbers_of_text(path, SEPARATORS[path.suffix])
+    raise DataFormatError(f"{path.name}: expected a file .npy, .npz, .csv, .tsv or .txt, got {path.suffix!r}")
+
+
+def sparse_of(arrays: dict[str, Array]) -> Any:
+    """Return the sparse matrix that scipy saved as these arrays, after checks that scipy's compiled code relies on."""
+    shape = tuple(int(length) for length in np.ravel(arrays["shape"])[:3])
+    name = arrays["format"].item()
+    words = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
+    if words not in ("csr", "csc", "coo") or len(shape) != 2 or min(shape) < 1:
+        raise ValueError(f"expected a sparse matrix in the form csr, csc or coo, got {words!r} of shape {shape}")
+    refuse_size("the weight", shape)
+    try:
+        if words == "coo":
+            matrix = scipy.sparse.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape)
+        else:
+            build = scipy.sparse.csr_array if words == "csr" else scipy.sparse.csc_array
+            matrix = build((arrays["data"], arrays["indices"], arrays["indptr"]), shape)
+            matrix.check_format(full_check=True)
+        return matrix.tocsr()
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"expected a sparse matrix as scipy saves it ({error})") from error
+
+
+def _numbers_of_text(path: Path, separator: str | None) -> Array:
+    if path.stat().st_size > MAX_TEXT:
+        raise DataFormatError(f"{path.name}: expected at most {MAX_TEXT} bytes of text, got {path.stat().st_size}")
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise DataFormatError(
+            f"{path.name}: expected text in UTF-8, got byte {error.object[error.start]:#x}"
+        ) from error
+    if not any(line.strip() for line in lines):
+        raise DataFormatError(f"{path.name}: expected rows of numbers, got an empty file")
+    try:
+        return np.loadtxt(lines, delimiter=separator, ndmin=2)
+    except ValueError as error:
+        what = str(error).splitlines()[0].split(";")[0].rstrip(".")
+        hint = " (is that a header line? it must be removed)" if "row 0" in what else ""
+        raise DataFormatError(f"{path.name}: expected rows of numbers: {what}{hint}") from error

@@ -1,0 +1,103 @@
+"""The reach against closed forms, an independent solver, and the data's own predictions."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from labelproof.auditing.label_sets import from_lists
+from labelproof.auditing.reach import measure_reach, whiten
+from labelproof.verification.regions import make_layer
+
+
+def standard_normal(n, d, seed=0):
+    """Features with mean 0 and covariance 1, exactly."""
+    x = np.random.default_rng(seed).normal(size=(n, d))
+    x -= x.mean(axis=0)
+    return x @ np.linalg.inv(np.linalg.cholesky(x.T @ x / (n - 1)).T)
+
+
+def test_one_boundary_is_as_far_as_its_plane():
+    layer = make_layer([[2.0, 0.0], [0.0, 1.0]], bias=[-6.0, -4.0])
+    whitening = whiten(standard_normal(500, 2))
+    sets = from_lists([[], [0], [1], [0, 1]], 2)
+    np.testing.assert_allclose(measure_reach(layer, sets, whitening, n_jobs=1), [0, 3, 4, 5], atol=1e-6)
+
+
+def test_units_and_origin_of_the_features_do_not_matter():
+    rng = np.random.default_rng(1)
+    weight, bias, mix, shift = (
+        rng.normal(size=(30, 5)),
+        rng.normal(size=30) - 1,
+        rng.normal(size=(5, 5)),
+        rng.normal(size=5),
+    )
+    features = rng.normal(size=(400, 5))
+    sets = from_lists([np.flatnonzero(z > 0).tolist() for z in features[:20] @ weight.T + bias], 30)
+    first = measure_reach(make_layer(weight, bias=bias), sets, whiten(features))
+    inverse = np.linalg.inv(mix)
+    moved = make_layer(weight @ inverse.T, bias=bias - weight @ inverse.T @ shift)
+    np.testing.assert_allclose(measure_reach(moved, sets, whiten(features @ mix + shift)), first, rtol=1e-5, atol=1e-5)
+
+
+def test_an_independent_solver_agrees():
+    rng = np.random.default_rng(2)
+    weight, bias = rng.normal(size=(25, 4)), rng.normal(size=25)
+    layer, whitening = make_layer(weight, bias=bias), whiten(standard_normal(300, 4))
+    points = 2 * rng.normal(size=(15, 4))
+    active = [np.flatnonzero(z > 0).tolist() for z in points @ weight.T + bias]
+    reach = measure_reach(layer, from_lists(active, 25), whitening)
+    for x, labels, distance in zip(points, active, reach, strict=True):
+        signs = np.full(25, -1.0)
+        signs[labels] = 1.0
+        rule = {"type": "ineq", "fun": lambda u, s=signs: s * (weight @ u + bias)}
+        theirs = minimize(lambda u: u @ u, x, constraints=[rule], method="SLSQP", options={"ftol": 1e-14})
+        assert distance == pytest.approx(np.sqrt(theirs.fun), abs=1e-4)
+
+
+def test_what_the_data_predict_is_within_their_distance():
+    rng = np.random.default_rng(3)
+    features, weight = rng.normal(size=(200, 6)) * [1, 2, 3, 0.1, 1, 1], rng.normal(size=(80, 6))
+    whitening = whiten(features)
+    active = [np.flatnonzero(z > 0).tolist() for z in features @ weight.T]
+    reach = measure_reach(make_layer(weight), from_lists(active, 80), whitening)
+    assert (reach <= whitening.distances + 1e-4).all()
+    assert (reach > 0).any()
+
+
+def test_a_set_outside_the_data_s_directions_is_infinitely_far():
+    features = np.column_stack([np.linspace(-1, 1, 50), np.zeros(50)])
+    layer = make_layer([[1.0, 0.0], [0.0, 1.0]])
+    reach = measure_reach(layer, from_lists([[0], [0, 1]], 2), whiten(features))
+    assert reach[0] == pytest.approx(0, abs=1e-6)
+    wide = make_layer([[1.0, 0.0], [0.0, 1.0]], bias=[0.0, -1.0])
+    assert measure_reach(wide, from_lists([[0, 1]], 2), whiten(features))[0] == np.inf
+
+
+def test_the_domain_takes_part():
+    whitening = whiten(standard_normal(300, 2))
+    weight, bias = [[1.0, -1.0]], [-2.0]
+    free = measure_reach(make_layer(weight, bias=bias), from_lists([[0]], 1), whitening)
+    narrow = measure_reach(make_layer(weight, bias=bias, domain="nonnegative"), from_lists([[0]], 1), whitening)
+    np.testing.assert_allclose([free[0], narrow[0]], [np.sqrt(2), 2.0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.zeros((1, 2)), "at least two examples"),
+        (np.full((3, 2), np.nan), "finite numbers"),
+        (np.ones((5, 2)), "must differ between examples"),
+        (np.zeros(4), "at least two examples"),
+    ],
+)
+def test_features_that_have_no_spread_are_refused(features, message):
+    with pytest.raises(ValueError, match=message):
+        whiten(features)
+
+
+def test_features_of_another_width_and_other_rules_are_refused():
+    whitening = whiten(standard_normal(30, 3))
+    with pytest.raises(ValueError, match="features must have 2 columns to match the weight, got 3"):
+        measure_reach(make_layer(np.eye(2)), from_lists([[0]], 2), whitening)
+    with pytest.raises(ValueError, match="rule='sigmoid' only, got rule='topk'"):
+        measure_reach(make_layer(np.eye(3), rule="topk"), from_lists([[0]], 3), whitening)

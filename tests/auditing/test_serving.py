@@ -1,0 +1,75 @@
+"""What is said to survive rounding does, in every order of summation; what is lost is said to be."""
+
+import numpy as np
+import pytest
+import torch
+
+from labelproof import verify
+from labelproof.auditing.serving import rounded, survives_rounding
+
+
+def test_bfloat16_is_rounded_as_torch_does():
+    values = np.random.default_rng(0).normal(size=10_000) * 10.0 ** np.random.default_rng(1).integers(-20, 20, 10_000)
+    theirs = torch.from_numpy(values).float().bfloat16().double().numpy()
+    np.testing.assert_array_equal(rounded(values, "bfloat16"), theirs)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_other_types_are_rounded_as_numpy_does(dtype):
+    values = np.random.default_rng(0).normal(size=100)
+    np.testing.assert_array_equal(rounded(values, dtype), values.astype(dtype).astype(float))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+def test_sets_that_survive_float32_do_so_in_any_order_of_summation(rule, bias):
+    rng = np.random.default_rng(3)
+    weight = rng.normal(size=(40, 8)).astype(np.float32)
+    offset = rng.normal(size=40).astype(np.float32) if bias else None
+    sets = [np.flatnonzero(z > 0).tolist() for z in rng.normal(size=(60, 8)) @ weight.T]
+    v = verify(weight, sets, bias=offset, rule=rule, ties="inactive")
+    shown = survives_rounding(v, "float32")
+    assert shown.sum() > 30
+    for i in np.flatnonzero(shown).tolist():
+        x = v[i].witness.copy()
+        if not bias:
+            x *= 16 / np.abs(x).max()
+        for _ in range(5):
+            order = rng.permutation(8)
+            z = np.zeros(40, np.float32) if offset is None else offset.copy()
+            for j in order:
+                z = z + weight[:, j] * np.float32(x[j])
+            active = np.zeros(40, bool)
+            active[sets[i]] = True
+            if rule == "sigmoid":
+                np.testing.assert_array_equal(z > 0, active)
+            else:
+                assert not active.any() or active.all() or z[active].min() > z[~active].max()
+
+
+def test_a_set_that_needs_more_digits_than_bfloat16_has_is_not_shown():
+    weight = np.array([[1.0, 0.0], [-1.0, 1e-4], [0.0, 1.0], [0.0, -1.0], [1.0, 1.0]])
+    v = verify(weight, [[0, 1, 2, 4]], ties="inactive")  # needs 0 < x₀ < 1e-4 x₁
+    assert v.status.tolist() == [1]
+    assert survives_rounding(v, "float64").tolist() == [True]
+    narrow = verify(np.array([[1.0, -1.0], [-1.0, 1.001]]), [[0, 1]])  # 1 < x₀ / x₁ < 1.001
+    assert survives_rounding(narrow, "float32").tolist() == [True]
+    assert survives_rounding(narrow, "bfloat16").tolist() == [False]
+
+
+def test_an_inactive_label_without_weights_survives():
+    v = verify(np.array([[1.0], [0.0]]), [[0]], ties="inactive")
+    assert survives_rounding(v, "bfloat16").tolist() == [True]
+
+
+def test_unargmaxable_sets_do_not_survive():
+    v = verify(np.array([[1.0], [-1.0]]), [[0, 1]])
+    assert survives_rounding(v, "float32").tolist() == [False]
+
+
+def test_unknown_types_and_sparsemax_are_refused():
+    v = verify(np.eye(2), [[0]])
+    with pytest.raises(ValueError, match="dtype must be one of float64, float32, bfloat16, float16, got 'int8'"):
+        survives_rounding(v, "int8")
+    with pytest.raises(ValueError, match="sigmoid and topk, got rule='sparsemax'"):
+        survives_rounding(verify(np.eye(2), [[0]], rule="sparsemax"), "float32")
