@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["print_audit", "summary_of"]
 
 MOST_SETS = 10
-MOST_NAMES = 6
+MOST_NAMES = 4
 
 
 def summary_of(found: "Audit", output: Path | None) -> dict[str, Any]:
