@@ -1,5 +1,6 @@
 """What tests of several rooms share: a real browser."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,10 @@ def chromium() -> Iterator[Any]:
     """Debian's Chromium without a window, driven by Playwright."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
-        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+        absent = "no Chromium on this machine (Debian: apt-get install chromium)"
+        if os.environ.get("LABELPROOF_BROWSER") == "required":
+            pytest.fail(absent)
+        pytest.skip(absent)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
