@@ -16,6 +16,7 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from labelproof.verification.compilation import announcing_compilation
+from labelproof.verification.evidence import Evidence
 from labelproof.verification.exact import float_witness, point_witness, settle
 from labelproof.verification.extended import ExtendedRows, search_extended
 from labelproof.verification.labels import LabelSets
@@ -30,6 +31,7 @@ from labelproof.verification.propose import (
     search_system,
 )
 from labelproof.verification.regions import OutputLayer
+from labelproof.verification.wide import has_features_to_spare, search_few_features
 
 __all__ = ["Evidence", "Prepared", "blocks", "decide", "in_threads", "one_blas_thread", "prepare"]
 
@@ -39,15 +41,6 @@ R = TypeVar("R")
 FIRST = 48  # label sets that show which rows matter
 SMALL = 16  # up to this width exact arithmetic is as fast as any
 MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended precision
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """One label set's verdict: a witness, or the rows of a conflict, or the reason why there is neither."""
-
-    witness: Witness | None = None
-    conflict: Indices | None = None
-    reason: str = ""
 
 
 def in_threads(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> Iterator[R]:
@@ -110,6 +103,8 @@ def decide(
     """
     if not len(sets):
         return []
+    if prepared is None and has_features_to_spare(layer):
+        return _decide_wide(layer, sets, n_jobs, time_limit, advance)
     with announcing_compilation(), one_blas_thread():
         prepared = prepared or prepare(layer)
         first = sets.slice(0, min(FIRST, len(sets)))
@@ -125,6 +120,32 @@ def decide(
             evidence += found
             advance(len(block))
         return evidence
+
+
+def _decide_wide(
+    layer: OutputLayer,
+    sets: LabelSets,
+    n_jobs: int | None,
+    time_limit: float | None,
+    advance: Callable[[int], None],
+) -> list[Evidence]:
+    """Search with few features at a time, and prove what is found for all of them."""
+    floats = float_rows(layer)
+
+    def decide_narrow(narrow: OutputLayer, some: LabelSets) -> list[Evidence]:
+        return decide(narrow, some, n_jobs=n_jobs, time_limit=time_limit, prepared=prepare(narrow))
+
+    evidence = search_few_features(layer, sets, decide_narrow)
+    for i, found in enumerate(evidence):
+        fault = None
+        if found.witness is not None:
+            fault = witness_faults(layer, floats, sets.slice(i, i + 1), [found.witness])[0]
+        elif found.conflict is not None:
+            fault = conflict_faults(layer, sets.slice(i, i + 1), [found.conflict])[0]
+        if fault is not None:
+            evidence[i] = Evidence(reason=f"no proof: {fault}")
+        advance(1)
+    return evidence
 
 
 def _block_size(width: int) -> int:

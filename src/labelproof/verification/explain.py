@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.certificates import Argmaxable
-from labelproof.verification.engine import Evidence
+from labelproof.verification.certificates import Argmaxable, Unargmaxable
+from labelproof.verification.engine import Evidence, decide
 from labelproof.verification.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.verification.explaining.conflicts import small_conflicts
 from labelproof.verification.explaining.explanation import Explanation
 from labelproof.verification.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.verification.explaining.question import Question, ask
+from labelproof.verification.labels import LabelSets
 from labelproof.verification.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.verification.result import pack
+from labelproof.verification.wide import has_features_to_spare
 
 __all__ = ["Boundary", "Explanation", "Neighbour", "explain", "explain_label_set"]
 
@@ -101,6 +103,11 @@ def explain_label_set(
     time_limit: float | None = None,
 ) -> Explanation:
     """Explain one label set, given by ascending indices, of a layer that is already held exactly; see `explain`."""
+    if has_features_to_spare(layer):  # too wide for the search of neighbours: the verdict must do
+        alone = LabelSets(layer.n_labels, np.array([0, len(active)]), active)
+        certificate = pack(layer, alone, decide(layer, alone, n_jobs=1, time_limit=time_limit))[0]
+        distance = int(isinstance(certificate, Unargmaxable))
+        return Explanation(tuple(active.tolist()), certificate, layer, least_distance=distance, label_names=label_names)
     question = ask(layer, active)
     evidence = question.decide([active], time_limit)
     certificate = pack(layer, question.label_sets([active]), evidence)[0]

