@@ -1,0 +1,279 @@
+"""Trained models on real data, side by side with one logistic regression for each label on the same features.
+
+    LABELPROOF_DATA=... python benchmarks/real_data.py [NAME ...]             train, evaluate and write the report
+    LABELPROOF_DATA=... python benchmarks/real_data.py --search [NAME ...]    choose the options of a configuration
+
+benchmarks/configs/NAME.yaml says how a model is trained; `labelproof train benchmarks/configs/NAME.yaml -o FOLDER`
+trains the same one. Options were chosen by ``--search`` on the validation part alone: from the configuration on, one
+group of alternatives after the other, each keeping what was best so far. What was tried is in
+results/real_data_trials.jsonl. Results go to results/real_data.jsonl as they come (a run that is there is not repeated),
+and to results/real_data.md.
+
+``--libmultilabel PYTHON`` names an interpreter that has LibMultiLabel, whose linear method is then trained too.
+"""
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from real_data_report import report
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+import labelproof as lp
+from labelproof.data import Dataset
+from labelproof.decisions import PerLabelThreshold, Threshold
+from labelproof.metrics import evaluate
+from labelproof.models import Model
+from labelproof.training import TrainConfig, fit
+from labelproof.training.config_files import read_config
+from labelproof.training.parts import Parts, divide, inputs_of
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+NAMES = ("bibtex", "delicious", "reuters21578", "arxiv", "debtags", "mesh_pubmed")
+METRICS = ("micro-f1", "macro-f1", "precision@1", "precision@3", "precision@5")
+COSTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # C of the logistic regressions
+MOST_LABELS = 200  # labels on which C is chosen where there are more
+SECONDS_A_SET = 20.0
+GROUPS: dict[str, list[list[str]]] = {
+    "head": [["head.kind=dft", "head.slack=100"], ["head.kind=bottleneck", "head.d=100", "head.start=2"]],
+    "dropout": [["encoder.dropout=0.2"], ["encoder.dropout=0.7"]],
+    "lr": [["trainer.lr=0.0003"], ["trainer.lr=0.003"]],
+    "weight decay": [["trainer.weight_decay=0.1"], ["trainer.weight_decay=1.0"]],
+    "loss": [["loss.kind=asl"]],
+    "hidden": [["encoder.hidden=1024"]],
+}
+
+
+def config_path(name: str) -> Path:
+    return HERE / "configs" / f"{name}.yaml"
+
+
+def load(config: TrainConfig) -> Dataset:
+    return lp.load_dataset(config.data.path, **config.data.reading)
+
+
+# Search, on the validation part alone
+
+
+def search(name: str, groups: list[str], seconds: float) -> None:
+    dataset, start = None, time.perf_counter()
+    best, chosen = -1.0, []
+    for group in ["", *groups]:
+        for words in GROUPS[group] if group else [[]]:
+            overrides = merged(chosen, words)
+            found = recorded("real_data_trials", name=name, overrides=overrides)
+            if found is None:
+                if time.perf_counter() - start > seconds:
+                    continue
+                dataset = without_test(name) if dataset is None else dataset
+                found = trial(name, overrides, dataset)
+            if found["micro-f1"] > best:
+                best, chosen_next = found["micro-f1"], overrides
+        chosen = chosen_next
+    print(name, "best on validation data:", best, chosen, flush=True)
+
+
+def merged(chosen: list[str], words: list[str]) -> list[str]:
+    """Add overrides to those chosen before, whose keys they replace; a new kind replaces its section."""
+    keys = {word.partition("=")[0] for word in words}
+    sections = {key.partition(".")[0] for key in keys if key.endswith(".kind")}
+    return [w for w in chosen if w.partition("=")[0] not in keys and w.partition(".")[0] not in sections] + words
+
+
+def without_test(name: str) -> Dataset:
+    """Return the training part; where the data have none, what `divide` would not hold out for the test."""
+    config = read_config(config_path(name))
+    parts = divide(load(config), config.data.model_copy(update={"validation": 0.0, "min_count": 1}), seed=0)
+    return parts.training.with_split(None)
+
+
+def trial(name: str, overrides: list[str], dataset: Dataset) -> dict[str, Any]:
+    config = read_config(config_path(name), [*overrides, "data.test=0.0"])
+    start = time.perf_counter()
+    fitted = fit(config, dataset, progress=False)
+    values = {metric: fitted.metrics["validation"][metric] for metric in METRICS}
+    row = {"name": name, "overrides": overrides, "config": config.to_dict(), **values, "epochs": len(fitted.history)}
+    row["seconds"] = round(time.perf_counter() - start, 1)
+    record("real_data_trials", row)
+    print({key: value for key, value in row.items() if key != "config"}, flush=True)
+    return row
+
+
+# Runs
+
+
+def run(name: str, libmultilabel: str | None) -> None:
+    config = read_config(config_path(name))
+    parts = divide(load(config), config.data, seed=config.trainer.seed)
+    whole = {"training": parts.training, "validation": parts.validation, "test": parts.test}
+    done = {row["model"] for row in rows("real_data") if row["name"] == name}
+    facts = {
+        "name": name,
+        **{part: len(data) for part, data in whole.items()},
+        "labels": parts.training.n_labels,
+        "cardinality": round(float(parts.training.labels.nnz / len(parts.training)), 2),
+    }
+    start = time.perf_counter()
+    model = Model.of(fit(config, load(config), progress=False))
+    seconds = time.perf_counter() - start
+    if "labelproof" not in done:
+        logits = {
+            part: model.logits(inputs_of(data, config.encoder.kind))
+            for part, data in whole.items()
+            if part != "training"
+        }
+        features = model.weight.shape[1]
+        row = {**facts, "model": "labelproof", "seconds": round(seconds, 1), "output features": features}
+        row |= {
+            "head": model.config.head.to_dict()
+            if hasattr(model.config.head, "to_dict")
+            else model.config.head.model_dump(exclude_none=True)
+        }
+        row |= scores(parts, logits["validation"], logits["test"]) | argmaxable(model, parts)
+        record("real_data", row)
+    rows_of = {part: csr(model, inputs_of(data, config.encoder.kind)) for part, data in whole.items()}
+    if "logistic regression" not in done:
+        record("real_data", {**facts, "model": "logistic regression", **logistic_regression(rows_of, parts)})
+    if libmultilabel and "LibMultiLabel" not in done:
+        record("real_data", {**facts, "model": "LibMultiLabel", **peer(libmultilabel, rows_of, parts)})
+
+
+def scores(parts: Parts, validation: Any, test: Any) -> dict[str, Any]:
+    """Evaluate logits of the test part under three rules, two of them tuned on the validation part."""
+    found: dict[str, Any] = {}
+    rules = {
+        "½": Threshold(0.0, scores="logits"),
+        "global": Threshold(metric="micro-f1", scores="logits"),
+        "per label": PerLabelThreshold(metric="macro-f1", shrinkage=5.0, scores="logits"),
+    }
+    for name, rule in rules.items():
+        rule.fit(parts.validation.labels, validation)
+        values = evaluate(parts.test.labels, test, rule.decide(test), ks=(1, 3, 5))
+        found[name] = {metric: round(float(values[metric]), 5) for metric in METRICS[:2]}
+    found["validation micro-f1"] = round(
+        float(lp.metrics.f1_score(parts.validation.labels, rules["global"].decide(validation), average="micro")), 5
+    )
+    return found | {metric: round(float(values[metric]), 5) for metric in METRICS[2:]}
+
+
+def argmaxable(model: Model, parts: Parts) -> dict[str, Any]:
+    """Verify the distinct label sets of the test part under the model's own rule."""
+    labels = parts.test.labels
+    distinct = sorted(
+        {tuple(labels.indices[a:b].tolist()) for a, b in zip(labels.indptr, labels.indptr[1:], strict=False)}
+    )
+    weight = model.weight.detach().numpy()
+    bias = None if model.bias is None else model.bias.detach().numpy()
+    start = time.perf_counter()
+    v = lp.verify(
+        weight, [list(s) for s in distinct], bias=bias, rule=model.rule, ties="inactive", domain=model.domain,
+        n_jobs=1, time_limit=SECONDS_A_SET,
+    )  # fmt: skip
+    return {
+        "sets": len(distinct),
+        "argmaxable": int((v.status == 1).sum()),
+        "undecided": int((v.status == -1).sum()),
+        "verify seconds": round(time.perf_counter() - start, 1),
+    }
+
+
+def csr(model: Model, inputs: Any) -> Any:
+    """Return what the encoder reads as a sparse matrix: given features, or TF-IDF."""
+    prepared = model.encoder.prepare(inputs)
+    width = getattr(model.encoder, "n_terms", None) or model.encoder.n_features
+    entries = (prepared.values.astype(np.float64), prepared.ids, prepared.indptr.astype(np.int32))
+    return scipy.sparse.csr_matrix(entries, shape=(len(prepared), width))
+
+
+def logistic_regression(features: dict[str, Any], parts: Parts) -> dict[str, Any]:
+    """Fit scikit-learn's one-vs-rest; C is the one with the best micro-F1 on the validation part."""
+    start = time.perf_counter()
+    n_labels = parts.training.n_labels
+    some = np.sort(np.random.default_rng(0).permutation(n_labels)[:MOST_LABELS])
+    found = {}
+    for cost in COSTS:
+        validation, _ = one_vs_rest(features, parts.training.labels[:, some], cost)
+        truth = parts.validation.labels[:, some]
+        rule = Threshold(metric="micro-f1").fit(truth, validation)
+        found[cost] = float(lp.metrics.f1_score(truth, rule.decide(validation), average="micro"))
+    best = max(found, key=found.get)
+    chosen = time.perf_counter()
+    validation, test = one_vs_rest(features, parts.training.labels, best)
+    return {
+        "C": best,
+        "seconds": round(time.perf_counter() - chosen, 1),
+        "seconds to choose C": round(chosen - start, 1),
+        **scores(parts, validation, test),
+    }
+
+
+def one_vs_rest(features: dict[str, Any], labels: Any, cost: float) -> tuple[Any, Any]:
+    """Return the logits of the validation and the test part."""
+    model = OneVsRestClassifier(LogisticRegression(solver="liblinear", dual=True, C=cost, max_iter=300, random_state=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # labels without examples; coordinate descent that is not quite at its end
+        model.fit(features["training"], scipy.sparse.csr_matrix(labels).astype(np.int64))
+    return model.decision_function(features["validation"]), model.decision_function(features["test"])
+
+
+def peer(interpreter: str, features: dict[str, Any], parts: Parts) -> dict[str, Any]:
+    """Train LibMultiLabel's linear one-vs-rest method with its defaults, in its own environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        for part, matrix in features.items():
+            scipy.sparse.save_npz(f"{folder}/{part}.npz", matrix)
+        scipy.sparse.save_npz(f"{folder}/labels.npz", scipy.sparse.csr_matrix(parts.training.labels).astype(np.float64))
+        start = time.perf_counter()
+        subprocess.run([interpreter, str(HERE / "peer_libmultilabel.py"), folder], check=True)  # noqa: S603
+        seconds = time.perf_counter() - start
+        validation, test = (np.load(f"{folder}/{part}.npy") for part in ("validation", "test"))
+    return {"seconds": round(seconds, 1), **scores(parts, validation, test)}
+
+
+# Records
+
+
+def rows(kind: str) -> Iterator[dict[str, Any]]:
+    path = RESULTS / f"{kind}.jsonl"
+    if path.exists():
+        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
+def recorded(kind: str, **facts: Any) -> dict[str, Any] | None:
+    return next((row for row in rows(kind) if all(row[key] == value for key, value in facts.items())), None)
+
+
+def record(kind: str, row: dict[str, Any]) -> None:
+    with (RESULTS / f"{kind}.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; by default all")
+    parser.add_argument("--search", action="store_true")
+    parser.add_argument("--groups", default=",".join(GROUPS), help="groups of alternatives to try")
+    parser.add_argument("--seconds", type=float, default=1e9, help="for the search of one data set")
+    parser.add_argument("--libmultilabel", metavar="PYTHON")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    for name in given.names or NAMES:
+        if given.search:
+            search(name, given.groups.split(","), given.seconds)
+        else:
+            run(name, given.libmultilabel)
+            (RESULTS / "real_data.md").write_text(report(list(rows("real_data"))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+def report(rows): return "\n".join(map(str, rows))
