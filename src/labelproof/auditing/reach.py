@@ -2,8 +2,8 @@
 
 With the data's mean μ and covariance C = A Aᵀ, an input is x = μ + A u, and |u| is its distance from the mean in
 whitened units. The reach of a label set is the least |u| at which the layer gives it: the projection of the origin onto
-a polyhedron, which is found as the dual of a non-negative least-squares problem (Lawson and Hanson's least-distance
-programming) over the rows that matter. It is a floating-point number, of about six digits, and not proven.
+a polyhedron. It is found by the dual active-set method over the rows that matter, and is a floating-point number of
+about six digits, not proven.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
 
 from labelproof.verification.engine import in_threads
 from labelproof.verification.labels import LabelSets
@@ -20,9 +19,7 @@ from labelproof.verification.regions import OutputLayer
 __all__ = ["Whitening", "measure_reach", "whiten"]
 
 Floats = npt.NDArray[np.float64]
-TOLERANCE = 1e-6
-MOST_ROUNDS = 60
-NEW_ROWS = 2  # violated rows that join the working set in a round, in units of the width
+TOLERANCE = 1e-7  # by how much a boundary may be missed, in units of 1 + |u|
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +48,13 @@ def whiten(features: npt.NDArray[np.floating]) -> Whitening:
         raise ValueError(f"features must be finite numbers of at least two examples, (n, d), got {features.shape}")
     mean = features.mean(axis=0)
     centred = features - mean
-    values, vectors = np.linalg.eigh(centred.T @ centred / (len(features) - 1))
-    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
-    if not kept.any():
+    _, scale, directions = np.linalg.svd(centred / np.sqrt(len(features) - 1), full_matrices=False)
+    kept = scale > 1e-6 * float(scale[0])
+    if not scale[0] > 0:
         raise ValueError("features must differ between examples, got the same features for all")
-    scale = np.sqrt(values[kept])
-    distances = np.linalg.norm(centred @ (vectors[:, kept] / scale), axis=1)
-    return Whitening(mean, (vectors[:, kept] * scale).T, distances)
+    scale, directions = scale[kept, None], directions[kept]
+    distances = np.linalg.norm(centred @ (directions / scale).T, axis=1)
+    return Whitening(mean, directions * scale, distances)
 
 
 def measure_reach(
@@ -123,36 +120,25 @@ def _rows(layer: OutputLayer, whitening: Whitening) -> tuple[Floats, Floats]:
 
 def _least_distance(rows: Floats, offsets: Floats, signs: Floats) -> float:
     """Return the least |u| with signs · (rows·u + offsets) ≥ 0."""
-    u = np.zeros(rows.shape[1])
+    from labelproof.auditing.kernels import CONFLICT, SOLVED, least_point
+
+    m = rows.shape[1]
+    u, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+    lam, active, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), 0
     working = np.empty(0, np.int64)
     is_in = np.zeros(len(rows), np.bool_)
-    for _ in range(MOST_ROUNDS):
+    while True:
         values = signs * (rows @ u + offsets)
-        length = float(np.linalg.norm(u))
-        violated = np.flatnonzero((values < -TOLERANCE * (1.0 + length)) & ~is_in)
+        tolerance = TOLERANCE * (1.0 + float(np.linalg.norm(u)))
+        violated = np.flatnonzero((values < -tolerance) & ~is_in)
         if not len(violated):
-            return length
-        new = violated[np.argsort(values[violated], kind="stable")[: NEW_ROWS * rows.shape[1]]]
-        working = np.concatenate([working, new])
+            return float(np.linalg.norm(u))
+        new = violated[np.argsort(values[violated], kind="stable")[: max(60, m // 2)]]
+        working = np.concatenate([working, new])  # in which tight rows keep their places
         is_in[new] = True
-        found = _project_origin(rows[working] * signs[working, None], -(offsets[working] * signs[working]))
-        if found is None:
+        G, h = rows[working] * signs[working, None], -offsets[working] * signs[working]
+        outcome, q = least_point(G, h, u, QT, RT, lam, active, q, tolerance, 100 * m + 2000)
+        if outcome == CONFLICT:
             return float("inf")
-        if not np.isfinite(found).all():
+        if outcome != SOLVED:
             return float("nan")
-        u = found
-    return float("nan")
-
-
-def _project_origin(G: Floats, h: Floats) -> Floats | None:
-    """Return the least u with G u ≥ h, None if there is none, NaN if the solver gives up."""
-    target = np.zeros(G.shape[1] + 1)
-    target[-1] = 1.0
-    try:
-        multipliers, residual = nnls(np.vstack([G.T, h]), target, maxiter=30 * G.shape[1] + 300)
-    except RuntimeError:
-        return np.full(G.shape[1], np.nan)
-    if residual < 1e-9:
-        return None
-    r = np.append(G.T @ multipliers, h @ multipliers - 1.0)
-    return np.asarray(-r[:-1] / r[-1])

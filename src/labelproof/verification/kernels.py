@@ -11,14 +11,14 @@ active rows are kept as a thin QR factorisation, which stays accurate where an i
 import numpy as np
 from numba import njit
 
-__all__ = ["CONFLICT", "SOLVED", "STOPPED", "dual_active_set"]
+__all__ = ["CONFLICT", "SOLVED", "STOPPED", "append_row", "drop_row", "dual_active_set", "project", "solve_upper"]
 
 SOLVED, CONFLICT, STOPPED = 1, 0, -1
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _solve_upper(RT, c, q, r):  # pragma: no cover - compiled
+def solve_upper(RT, c, q, r):  # pragma: no cover - compiled
     """Solve R r = c for the leading q×q triangle of R, whose columns are the rows of RT."""
     for a in range(q):
         r[a] = c[a]
@@ -67,7 +67,7 @@ def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _project(QT, q, g, c, z):  # pragma: no cover - compiled
+def project(QT, q, g, c, z):  # pragma: no cover - compiled
     """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once where digits cancel."""
     for j in range(g.shape[0]):
         z[j] = g[j]
@@ -80,8 +80,8 @@ def _project(QT, q, g, c, z):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _append(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no cover - compiled
-    """Make a row active, given its split c, z by `_project`."""
+def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no cover - compiled
+    """Make a row active, given its split c, z by `project`."""
     norm = np.sqrt(zz)
     for a in range(q):
         RT[q, a] = c[a]
@@ -94,7 +94,7 @@ def _append(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no co
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _drop(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
+def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
     """Remove the active row at this place, restoring the triangle by rotations; return the new q."""
     m = QT.shape[1]
     for b in range(place, q - 1):
@@ -136,9 +136,9 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
     z = np.zeros(m)
     if q == 0:
         for e in range(n_equal):  # v = 0 meets every equality: they only narrow the directions
-            zz = _project(QT, q, G[e], c, z)
+            zz = project(QT, q, G[e], c, z)
             if zz > 1e-12:
-                _append(QT, RT, lam, active, q, c, z, zz, e, 0.0)
+                append_row(QT, RT, lam, active, q, c, z, zz, e, 0.0)
                 q += 1
     candidates = np.empty(48, np.int64)
     n_candidates = 0
@@ -183,8 +183,8 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
         multiplier = 0.0
         while True:
             steps += 1
-            zz = _project(QT, q, g, c, z)
-            _solve_upper(RT, c, q, r)
+            zz = project(QT, q, g, c, z)
+            solve_upper(RT, c, q, r)
             longest = np.inf
             place = -1
             for a in range(q):
@@ -212,12 +212,12 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
                 lam[a] -= step * r[a]
             multiplier += step
             if full <= longest:
-                _append(QT, RT, lam, active, q, c, z, zz, entering, multiplier)
+                append_row(QT, RT, lam, active, q, c, z, zz, entering, multiplier)
                 is_active[entering] = True
                 q += 1
                 break
             is_active[active[place]] = False
-            q = _drop(QT, RT, lam, active, q, place)
+            q = drop_row(QT, RT, lam, active, q, place)
             if steps >= max_steps:
                 break
     return STOPPED, q, steps, -1
