@@ -16,6 +16,7 @@ from labelproof.cli.evaluate import evaluate
 from labelproof.cli.explain import explain
 from labelproof.cli.plan import plan
 from labelproof.cli.predict import predict
+from labelproof.cli.report import report
 from labelproof.cli.train import train
 from labelproof.cli.tune import tune
 from labelproof.cli.verify import verify
@@ -25,6 +26,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(cls=Verbs, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 app.command(epilog="Example: labelproof demo")(demo)
 app.command(epilog="Example: labelproof audit my-model/ --labels test.csv -o audit --fail-under 0.99")(audit)
+app.command(epilog="Example: labelproof report audits/first audits/second -o report.html")(report)
 app.add_typer(data, name="data")
 app.command(epilog="Example: labelproof verify W.npz --labels Y.npz -o result.npz --fail-under 0.99")(verify)
 app.command(epilog="Example: labelproof check result.npz --weights W.npz")(check)

@@ -115,8 +115,9 @@ def audit(
     if features is not None and reach:
         raise ValueError("either --features or --reach can be given, got both")
     _require_room(output)
-    layer = read_layer(model, weight_key=weight_key, bias=None if bias is None else files.read_numbers(bias).ravel())
-    names = files.read_label_names(label_names, layer.n_labels) or layer.label_names
+    given = files.read_label_names(label_names)
+    layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=None if given is None else len(given))
+    names = layer.label_names if given is None else tuple(given)
     data = read_audit_labels(labels, names, part=part, label_column=label_column)
     found = run(
         layer,

@@ -1,0 +1,139 @@
+"""Write the report: one HTML file that holds its style, its script and its data, and may load nothing."""
+
+import base64
+import hashlib
+import os
+import secrets
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labelproof.auditing.document import AuditDocument
+from labelproof.report.agreement import agreement
+from labelproof.report.page import compare, lay_out
+from labelproof.report.sets import KINDS, MOST_SETS
+from labelproof.report.table import Cell, Table
+from labelproof.report.wording import number, plural, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["render_report", "write_report"]
+
+OPEN_CONFLICTS = 6  # the others are folded
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    documents: Sequence[AuditDocument],
+    *,
+    title: str | None = None,
+    tables: Sequence[Table] = (),
+) -> None:
+    """Write the report of one audit, or of several side by side, as one HTML file.
+
+    The file is written beside its place and then renamed: it is there complete, or as it was before.
+
+    Parameters
+    ----------
+    path
+        The file, in a folder that exists.
+    documents, title, tables
+        As in `render_report`.
+    """
+    page, place = render_report(documents, title=title, tables=tables), Path(path)
+    draft = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
+    try:
+        draft.write_text(page, encoding="utf-8", newline="\n")
+        draft.replace(place)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def render_report(documents: Sequence[AuditDocument], *, title: str | None = None, tables: Sequence[Table] = ()) -> str:
+    """Return the report as HTML.
+
+    Parameters
+    ----------
+    documents
+        The audits, at least one.
+    title
+        What stands above; default: the model's name, or how many models there are.
+    tables
+        Shown above the audits.
+
+    Raises
+    ------
+    ValueError
+        If there is no audit.
+    ImportError
+        If jinja2 is not installed.
+    """
+    if not documents:
+        raise ValueError("documents must hold at least one audit, got none")
+    sections = [lay_out(document, f"audit{i}") for i, document in enumerate(documents, start=1)]
+    style, script = _static("report.css"), _static("report.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+    names = [document["layer"]["model"] for document in documents]
+    return _environment().get_template("report.html.j2").render(
+        title=title or (names[0] if len(names) == 1 else f"{len(names)} models side by side"),
+        sections=sections,
+        models=compare(sections) if len(sections) > 1 else (),
+        agreement=agreement(documents),
+        tables=tables,
+        style=style,
+        script=script,
+        policy=policy,
+    )  # fmt: skip
+
+
+def _static(name: str) -> str:
+    """Read a file of the package; universal newlines, since the browser hashes what it reads so."""
+    return files("labelproof.report").joinpath("static", name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    """Name an inline element's text for the Content-Security-Policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _environment() -> "Environment":
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError("reports need jinja2: pip install 'labelproof[audit]'") from error
+    environment = Environment(
+        loader=PackageLoader("labelproof.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    environment.filters.update(number=number, plural=plural, cell=_cell, part=_part)
+    environment.globals.update(kinds=KINDS, open_conflicts=OPEN_CONFLICTS, most_sets=MOST_SETS)
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Make the hidden characters of every text visible, whatever its source."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _cell(value: Cell) -> str:
+    """Write a cell of a table: whole numbers in full, others with four digits that count."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _part(value: float | None) -> str:
+    """Write a share between 0 and 1."""
+    return "" if value is None else f"{100 * value:.0f} %" if value >= 0.01 else "< 1 %"

@@ -1,0 +1,186 @@
+"""The counts of an audit, laid out with their bars: overall, by number of active labels, by group, by label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from labelproof.auditing.document import AuditDocument, BySize, Group
+from labelproof.report.bars import interval_bar, share_bar, verdict_bar
+from labelproof.report.svg import Svg
+from labelproof.report.wording import label_name, plural, share
+
+__all__ = [
+    "Figure",
+    "GroupRow",
+    "LabelRow",
+    "Requirement",
+    "SizeRow",
+    "group_rows",
+    "key_figures",
+    "label_rows",
+    "requirement_rows",
+    "size_rows",
+]
+
+MOST_SIZES = 16
+MOST_LABELS = 15
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that the page shows large, with what it counts."""
+
+    value: str
+    text: str
+    kind: str = ""  # a verdict's name in the style sheet
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """Verdicts on the sets with so many active labels."""
+
+    size: str
+    sets: int
+    argmaxable: int
+    share: str
+    bar: Svg
+    examples_share: str
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """Verdicts on label sets that were asked about together."""
+
+    title: str
+    sets: int
+    population: int | None
+    argmaxable: int
+    unargmaxable: int
+    undecided: int
+    share: str
+    interval: str
+    bar: Svg
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A label set that the model must be able to predict."""
+
+    name: str
+    labels: tuple[str, ...]
+    status: int
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """A label that takes part in many conflicts."""
+
+    name: str
+    sets: int
+    examples: int
+    bar: Svg
+
+
+def key_figures(document: AuditDocument) -> tuple[Figure, ...]:
+    """Return what the page says first."""
+    data, layer = document["groups"][0], document["layer"]
+    n_sets, n_cannot, lost = len(data["labels"]), data["unargmaxable"], data["examples"] - data["argmaxable_examples"]
+    affected = "of the examples have one of these"
+    if data["undecided"]:
+        affected = "of the examples have a label set without a proof that it can"
+    figures = [
+        Figure(f"{n_sets:,}", f"distinct label sets in {plural(data['examples'], 'example')}"),
+        Figure(share(data["argmaxable"], n_sets), f"of them can be predicted ({data['argmaxable']:,})", "can"),
+        Figure(f"{n_cannot:,}", "cannot be predicted, whatever the input", _if_any("cannot", n_cannot)),
+        Figure(share(lost, data["examples"]), affected, _if_any("cannot", lost)),
+        Figure(f"{layer['n_labels']:,} × {layer['n_features']:,}", "labels × features of the output layer"),
+    ]
+    if data["undecided"]:
+        figures.insert(3, Figure(f"{data['undecided']:,}", "undecided: time ran out", "undecided"))
+    return tuple(figures)
+
+
+def size_rows(group: Group) -> tuple[SizeRow, ...]:
+    """Return the verdicts by number of active labels; many numbers are put together as 4–7, 8–15, …"""
+    rows = sorted(group["by_size"], key=lambda row: row["size"])
+    if len(rows) <= MOST_SIZES:
+        parts = [[row] for row in rows]
+    else:
+        by_power: dict[int, list[BySize]] = {}
+        for row in rows:
+            by_power.setdefault(row["size"].bit_length(), []).append(row)
+        parts = list(by_power.values())
+    return tuple(_size_row(part) for part in parts)
+
+
+def group_rows(document: AuditDocument) -> tuple[GroupRow, ...]:
+    """Return the verdicts of every group."""
+    return tuple(_group_row(group) for group in document["groups"])
+
+
+def requirement_rows(document: AuditDocument) -> tuple[Requirement, ...]:
+    """Return the required label sets, those that fail first."""
+    group = next((group for group in document["groups"] if group["name"] == "required"), None)
+    if group is None:
+        return ()
+    names = document["label_names"]
+    called = group["names"] or [""] * len(group["labels"])
+    rows = [
+        Requirement(name, tuple(label_name(names, label) for label in labels), status)
+        for name, labels, status in zip(called, group["labels"], group["status"], strict=True)
+    ]
+    return tuple(sorted(rows, key=lambda row: row.status == 1))
+
+
+def label_rows(document: AuditDocument) -> tuple[LabelRow, ...]:
+    """Return the labels that take part in most conflicts."""
+    names, rows = document["label_names"], document["conflict_labels"][:MOST_LABELS]
+    sizes = [row["examples"] for row in rows]
+    if not any(sizes):
+        sizes = [row["sets"] for row in rows]
+    return tuple(
+        LabelRow(
+            label_name(names, row["label"]),
+            row["sets"],
+            row["examples"],
+            share_bar([("cannot", size)], whole=max(sizes)),
+        )
+        for row, size in zip(rows, sizes, strict=True)
+    )
+
+
+def _if_any(kind: str, count: int) -> str:
+    return kind if count else ""
+
+
+def _size_row(rows: Sequence[BySize]) -> SizeRow:
+    first, last = rows[0]["size"], rows[-1]["size"]
+    sets, can = sum(row["sets"] for row in rows), sum(row["argmaxable"] for row in rows)
+    examples, can_examples = sum(row["examples"] for row in rows), sum(row["argmaxable_examples"] for row in rows)
+    undecided = sum(row["undecided"] for row in rows)
+    return SizeRow(
+        size=f"{first}" if first == last else f"{first}–{last}",
+        sets=sets,
+        argmaxable=can,
+        share=share(can, sets),
+        bar=verdict_bar(can, sets - can - undecided, undecided),
+        examples_share=share(can_examples, examples),
+    )
+
+
+def _group_row(group: Group) -> GroupRow:
+    sets, low, high = len(group["labels"]), group["low"], group["high"]
+    interval, bar = "", verdict_bar(group["argmaxable"], group["unargmaxable"], group["undecided"])
+    if low is not None and high is not None:
+        interval = f"{100 * low:.1f}–{100 * high:.1f} %"
+        bar = interval_bar(group["argmaxable"] / max(sets, 1), low, high)
+    return GroupRow(
+        title=group["title"],
+        sets=sets,
+        population=group["population"],
+        argmaxable=group["argmaxable"],
+        unargmaxable=group["unargmaxable"],
+        undecided=group["undecided"],
+        share=share(group["argmaxable"], sets),
+        interval=interval,
+        bar=bar,
+    )

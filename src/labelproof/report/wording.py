@@ -1,0 +1,91 @@
+"""Texts and numbers as people read them; what a text hides, such as a change of its direction, is made visible."""
+
+import math
+import unicodedata
+from collections.abc import Sequence
+
+__all__ = ["label_name", "number", "plural", "share", "visible"]
+
+HIDDEN = {"Cc", "Cf", "Cn", "Cs", "Zl", "Zp"}
+JOINERS = {"\u200c", "\u200d"}  # Persian and many Indian names need them
+LONGEST_NAME = 160
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def visible(text: str) -> str:
+    """Write characters that cannot be seen, or that reorder others, as their code points.
+
+    Examples
+    --------
+    >>> visible("cat\u202egod"), visible("naïve café")
+    ('cat⟨U+202E⟩god', 'naïve café')
+    """
+    if text.isprintable():
+        return text
+    return "".join(_visible_character(character) for character in text)
+
+
+def label_name(names: Sequence[str], label: int) -> str:
+    """Return the name of a label as it is shown; the end of a very long one is left out.
+
+    Examples
+    --------
+    >>> label_name(["cat", " "], 0), label_name(["cat", " "], 1)
+    ('cat', 'label 1 (no name)')
+    """
+    name = visible(names[label][: LONGEST_NAME + 1])
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - 1]}…"
+    return name if name.strip() else f"label {label} (no name)"
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> plural(1, "label set"), plural(2000, "label set")
+    ('1 label set', '2,000 label sets')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def share(part: int, whole: int) -> str:
+    """Write a share; only all of it is 100 %, and only nothing is 0 %.
+
+    Examples
+    --------
+    >>> share(2, 3), share(9999, 10000), share(1, 10000), share(5, 5), share(0, 0)
+    ('66.7 %', '> 99.9 %', '< 0.1 %', '100 %', '–')
+    """
+    if not whole:
+        return "–"
+    if part in (0, whole):
+        return "100 %" if part else "0 %"
+    rounded = f"{100 * part / whole:.1f}"
+    return {"100.0": "> 99.9 %", "0.0": "< 0.1 %"}.get(rounded, f"{rounded} %")
+
+
+def number(value: float | None) -> str:
+    """Write a measured number with three digits that count.
+
+    Examples
+    --------
+    >>> number(0.012345), number(1234.5), number(3.2e-9), number(0.5), number(None)
+    ('0.0123', '1,230', '3.20·10⁻⁹', '0.500', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    mantissa, exponent = f"{value:.2e}".split("e")
+    power = int(exponent)
+    if not -4 <= power < 6:
+        return f"{mantissa}·10{str(power).translate(SUPERSCRIPTS)}"
+    return f"{float(f'{value:.2e}'):,.{max(0, 2 - power)}f}"
+
+
+def _visible_character(character: str) -> str:
+    if character in JOINERS or unicodedata.category(character) not in HIDDEN:
+        return character
+    return f"⟨U+{ord(character):04X}⟩"

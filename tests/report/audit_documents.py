@@ -1,0 +1,253 @@
+"""Audit documents to make reports from: a small one that is computed and proven, and a large one that is made up."""
+
+import copy
+from itertools import product
+
+import numpy as np
+
+import labelproof as lp
+from labelproof.verification import Unargmaxable
+from labelproof.verification.explaining.conflicts import shares
+
+HOW = ("Acute", "Chronic", "Recurrent", "Congenital", "Secondary", "Post-operative", "Drug-induced", "Unspecified")
+WHAT = ("inflammation", "stenosis", "infection", "insufficiency", "fracture", "neoplasm", "haemorrhage", "ulcer")
+WHERE = (
+    "aortic valve",
+    "left ventricle",
+    "upper lobe of the lung",
+    "small intestine",
+    "kidney",
+    "spinal canal",
+    "liver",
+)
+GREEK = ("α", "β", "γ", "δ", "ε", "ζ", "η", "θ", "ι", "κ", "λ", "μ", "ν", "ξ", "ο", "π", "ρ", "σ", "τ", "υ", "φ", "χ")
+LARGEST_EXPLAINED = 6
+
+
+def realistic_names(n_labels):
+    names = [f"{how} {what} of the {where}" for how, what, where in product(HOW, WHAT, WHERE)]
+    rng = np.random.default_rng(0)
+    rng.shuffle(names)
+    return [
+        f"{names[i % len(names)]}{f', type {GREEK[0]}{i // len(names)}' if i >= len(names) else ''}"
+        for i in range(n_labels)
+    ]
+
+
+def small_document(*, seed=0, n_labels=60, d=6, n_sets=240, model="cardio-notes-v3"):
+    """Audit a random layer for real, at a size that takes about a second."""
+    rng = np.random.default_rng(seed)
+    weight, bias = rng.normal(size=(n_labels, d)), rng.normal(-3.0, 0.6, n_labels)
+    sets, counts = _distinct_sets(weight, bias, rng, n_sets)
+    v = lp.verify(weight, sets, bias=bias, ties="inactive", radius=True, n_jobs=1)
+    status = v.status.tolist()
+    group = make_group("data", "Label sets of the data", sets, counts, status)
+    group["margin"] = _known(v.margin)
+    group["radius"] = _known(v.radius)
+    group["conflict_size"] = [
+        len(c.conflict) if isinstance(c := v[i], Unargmaxable) else None for i in range(len(sets))
+    ]
+    document = make_document(model, realistic_names(n_labels), d, [group])
+    document["conflict_labels"] = _conflict_labels(v, counts)
+    lost = sorted((i for i, s in enumerate(status) if s == 0), key=lambda i: (-counts[i], i))
+    document["explained"] = [
+        _explained(weight, bias, i, sets[i], counts[i], document["label_names"]) for i in lost[:LARGEST_EXPLAINED]
+    ]
+    return document
+
+
+def completed(document):
+    """Return a copy of a small audit with everything that an audit can hold."""
+    document = copy.deepcopy(document)
+    data, rng = document["groups"][0], np.random.default_rng(1)
+    can = [s == 1 for s in data["status"]]
+    data["reach"] = [float(np.exp(rng.normal(2.2, 0.5))) if ok else None for ok in can]
+    data["survives"] = [bool(m > 0.01) if ok else None for ok, m in zip(can, data["margin"], strict=True)]
+    known = [r for r in data["reach"] if r is not None]
+    document["reach"] = {
+        "examples": 1200,
+        "quantiles": [[0.5, 7.9], [0.99, 11.2], [1.0, 14.0]],
+        "within": sum(r <= 14.0 for r in known),
+        "beyond": sum(r > 14.0 for r in known),
+    }
+    survive = sum(s is True for s in data["survives"])
+    document["serving"] = {
+        "dtype": "bfloat16", "checked": sum(can), "survive": survive, "not_shown": sum(can) - survive,
+    }  # fmt: skip
+    pairs = [[i, j] for i in range(30) for j in range(i)]
+    triples = [[i, i + 1, i + 9] for i in range(40)]
+    document["groups"] += [
+        make_group("pairs", "All pairs of labels", pairs, [0] * len(pairs), [int(sum(p) % 7 != 0) for p in pairs]),
+        make_group(
+            "triples", "Triples of labels", triples, [0] * 40, [int(i % 3 == 0) for i in range(40)],
+            population=34220, low=0.22, high=0.50,
+        ),
+        make_group(
+            "required", "Required label sets", data["labels"][:4], data["counts"][:4], data["status"][:4],
+            names=["valve repair follow-up", "sepsis with kidney failure", "routine check", "stroke work-up"],
+        ),
+        make_group("predicted", "Predictions of the model", data["labels"][4:9], [9, 5, 3, 2, 1], [1] * 5),
+    ]  # fmt: skip
+    failed = [i for i, s in enumerate(document["groups"][3]["status"]) if s != 1]
+    share = data["argmaxable"] / len(data["labels"])
+    document["requirements"] = {
+        "passed": not failed and share >= 0.9, "fail_under": 0.9, "share": share, "failed": failed,
+    }  # fmt: skip
+    document["advice"] = [
+        {
+            "title": "More features",
+            "text": "An estimate: with 14 features all label sets of the data could be predicted.",
+        },
+        {"title": "A head with a guarantee", "text": "DFTHead(k=5, slack=8) can predict every set of up to 5 labels."},
+    ]
+    document["layer"]["never_active"] = [3]
+    return document
+
+
+def big_document(*, n_labels=9000, n_sets=10_000, cardinality=16, seed=0):
+    """Make up an audit of the largest size that a report must show; its verdicts are random."""
+    rng = np.random.default_rng(seed)
+    sizes = np.clip(rng.poisson(cardinality, n_sets), 1, 60)
+    sets = [sorted(rng.choice(n_labels, size, replace=False).tolist()) for size in sizes]
+    counts = np.clip(rng.zipf(1.8, n_sets), 1, 4000).tolist()
+    status = rng.choice([1, 0, -1], n_sets, p=[0.82, 0.17, 0.01]).tolist()
+    group = make_group("data", "Label sets of the data", sets, counts, status)
+    group["margin"] = [float(np.exp(rng.normal(-6, 1.5))) if s == 1 else None for s in status]
+    group["radius"] = [float(np.exp(rng.normal(0, 2))) if s == 1 else None for s in status]
+    group["reach"] = [float(np.exp(rng.normal(2.5, 0.4))) if s == 1 else None for s in status]
+    group["survives"] = [bool(rng.random() > 0.1) if s == 1 else None for s in status]
+    group["conflict_size"] = [51 if s == 0 else None for s in status]
+    document = make_document("icd-coder", realistic_names(n_labels), 50, [group])
+    lost = [i for i, s in enumerate(status) if s == 0][:40]
+    document["explained"] = [_made_up(group, i, n_labels, rng) for i in lost]
+    document["conflict_labels"] = [
+        {"label": int(i), "sets": 900 - 20 * rank, "examples": 3000 - 60 * rank}
+        for rank, i in enumerate(rng.choice(n_labels, 25, replace=False))
+    ]
+    document["reach"] = {
+        "examples": 52_000, "quantiles": [[0.5, 7.1], [0.99, 13.0], [1.0, 22.0]], "within": 8000, "beyond": 200,
+    }  # fmt: skip
+    document["serving"] = {"dtype": "float32", "checked": 8200, "survive": 7400, "not_shown": 800}
+    return document
+
+
+def renamed(document, names):
+    """Return a copy in which the first labels have other names."""
+    other = copy.deepcopy(document)
+    other["label_names"][: len(names)] = names
+    return other
+
+
+def make_group(name, title, sets, counts, status, **more):
+    """Put verdicts on label sets into a group, and count them."""
+    by_size = []
+    for size in sorted({len(labels) for labels in sets}):
+        which = [i for i, labels in enumerate(sets) if len(labels) == size]
+        by_size.append(
+            {"size": size, "sets": len(which), **_tally([status[i] for i in which], [counts[i] for i in which])}
+        )
+    return {
+        "name": name, "title": title, "population": None, "low": None, "high": None,
+        "labels": sets, "counts": counts, "status": status,
+        "margin": [None] * len(sets), "radius": None, "reach": None, "survives": None,
+        "conflict_size": [None] * len(sets), "names": None, "by_size": by_size, **_tally(status, counts), **more,
+    }  # fmt: skip
+
+
+def make_document(model, names, d, groups):
+    """Put groups into a document, the data's first."""
+    data = groups[0]
+    return {
+        "format": "labelproof-audit", "version": 1, "labelproof": "0.1.0",
+        "headline": _headline(data),
+        "layer": {
+            "model": model, "kind": "Hugging Face folder", "source": "classifier.weight of model.safetensors",
+            "n_labels": len(names), "n_features": d, "dtype": "float32", "rank": d, "rank_at_least": d,
+            "bias": True, "before": None,
+            "domain": "every input", "rule": "sigmoid", "ties": "inactive", "thresholds": "½", "sha256": "3f" * 32,
+            "domain_reason": "Nothing is known of what stands before the layer, so every input is allowed.",
+            "always_active": [], "never_active": [],
+        },
+        "label_names": names,
+        "data": {
+            "name": "notes-test.jsonl", "examples": data["examples"], "distinct": len(data["labels"]),
+            "cardinality": np.dot(list(map(len, data["labels"])), data["counts"]) / max(1, data["examples"]),
+            "largest": max(map(len, data["labels"]), default=0),
+        },
+        "groups": groups, "explained": [], "conflict_labels": [], "reach": None, "serving": None, "advice": [],
+        "requirements": None, "check_command": "labelproof check audit/proofs.npz --weights audit/layer.npz",
+        "seconds": 12.3,
+    }  # fmt: skip
+
+
+def _distinct_sets(weight, bias, rng, n_sets):
+    """Half of them from inputs, so that the layer can predict them; half with one label changed."""
+    found = {}
+    while len(found) < n_sets:
+        active = np.flatnonzero(weight @ rng.normal(size=weight.shape[1]) * 1.3 + bias > 0)
+        labels = set(active.tolist())
+        if len(found) % 2:
+            labels ^= {int(rng.integers(len(weight)))}
+        if labels:
+            found[tuple(sorted(labels))] = int(min(rng.zipf(1.7), 400))
+    return [list(labels) for labels in found], list(found.values())
+
+
+def _headline(data):
+    lost = data["examples"] - data["argmaxable_examples"]
+    return (
+        f"{data['unargmaxable']:,} of {len(data['labels']):,} distinct label sets can never be predicted, whatever the "
+        f"input. Those are the label sets of {lost:,} of {data['examples']:,} examples."
+    )
+
+
+def _tally(status, counts):
+    can = sum(c for c, s in zip(counts, status, strict=True) if s == 1)
+    verdicts = {"argmaxable": status.count(1), "unargmaxable": status.count(0), "undecided": status.count(-1)}
+    return {**verdicts, "examples": sum(counts), "argmaxable_examples": can}
+
+
+def _known(numbers):
+    return [float(x) if np.isfinite(x) else None for x in numbers]
+
+
+def _explained(weight, bias, i, labels, count, names):
+    found = lp.explain(weight, labels, bias=bias, ties="inactive", label_names=names, n_nearest=2, time_limit=0.1)
+    on = [label for label in found.certificate.conflict if label in labels]
+    off = [label for label in found.certificate.conflict if label not in labels]
+    share = dict(zip(found.certificate.conflict, shares(found.certificate), strict=True))
+    extra = list(found.certificate.extra)
+    return {
+        "group": "data", "index": i, "labels": labels, "examples": count, "on": on, "off": off, "extra": extra,
+        "shares": [share[label] for label in on + off] + [0.0] * len(extra), "irreducible": found.irreducible,
+        "sentences": str(found).splitlines(), "least_distance": found.least_distance,
+        "nearest": [
+            {"added": list(n.added), "removed": list(n.removed), "is_minimal": n.is_minimal} for n in found.nearest
+        ],
+    }  # fmt: skip
+
+
+def _made_up(group, i, n_labels, rng):
+    on, off = group["labels"][i][:8], []
+    while len(off) < 43:
+        off = sorted(set(rng.choice(n_labels, 43, replace=False).tolist()) - set(group["labels"][i]))
+    return {
+        "group": "data", "index": i, "labels": group["labels"][i], "examples": group["counts"][i], "on": on, "off": off,
+        "extra": [], "shares": rng.dirichlet(np.full(len(on) + len(off), 0.4)).tolist(), "irreducible": True,
+        "sentences": ["No input gives this label set.", "51 decisions contradict each other."],
+        "nearest": [
+            {"added": [], "removed": on[:1], "is_minimal": True},
+            {"added": off[:2], "removed": [], "is_minimal": False},
+        ],
+        "least_distance": 1,
+    }  # fmt: skip
+
+
+def _conflict_labels(v, counts):
+    sets, examples = {}, {}
+    for i in np.flatnonzero(v.status == 0).tolist():
+        for label in v[i].conflict:
+            sets[label] = sets.get(label, 0) + 1
+            examples[label] = examples.get(label, 0) + counts[i]
+    rows = [{"label": label, "sets": sets[label], "examples": examples[label]} for label in sets]
+    return sorted(rows, key=lambda row: (-row["examples"], row["label"]))[:20]
