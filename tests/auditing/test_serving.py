@@ -73,3 +73,13 @@ def test_unknown_types_and_sparsemax_are_refused():
         survives_rounding(v, "int8")
     with pytest.raises(ValueError, match="sigmoid and topk, got rule='sparsemax'"):
         survives_rounding(verify(np.eye(2), [[0]], rule="sparsemax"), "float32")
+
+
+def test_biases_are_rounded_and_thresholds_are_not():
+    options = {"bias": np.array([1.0 + 2.0**-10]), "thresholds": 0.3, "domain": (0.0, 0.0)}
+    v = verify(np.array([[1.0]]), [[0]], **options)
+    assert survives_rounding(v, "bfloat16").tolist() == [True]  # 1 > logit(0.3)
+    close = verify(np.array([[1.0]]), [[0]], bias=np.array([1.0 + 2.0**-10]), thresholds=0.7311, domain=(0.0, 0.0))
+    assert close.status.tolist() == [1]  # 1.00098 > logit(0.7311) = 1.0002
+    assert survives_rounding(close, "float32").tolist() == [True]
+    assert survives_rounding(close, "bfloat16").tolist() == [False]  # which takes the bias for 1

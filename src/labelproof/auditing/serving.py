@@ -37,7 +37,7 @@ def rounded(values: Floats, dtype: str) -> Floats:
 def survives_rounding(v: Verification, dtype: str) -> npt.NDArray[np.bool_]:
     """Return for each label set whether its witness, rounded, is shown to give it in a type's arithmetic.
 
-    Weights, offsets and features are rounded to the type. Products are summed in float32 (float64 for float64), in any
+    Weights, biases and features are rounded to the type, thresholds are not. Products are summed in float32 (float64 for float64), in any
     order, and no rounding of that can change the sign of a logit that is larger than its error bound. A set that fails
     may still have another witness: False says *not shown*.
 
@@ -72,7 +72,7 @@ class _Served:
     def __init__(self, layer: OutputLayer, dtype: str) -> None:
         self.layer, self.dtype = layer, dtype
         self.weight = rounded(layer.weight, dtype)
-        self.offset = None if layer.offset is None else rounded(layer.offset, dtype)
+        self.offset = None if layer.offset is None else _offset(layer, dtype)
         unit = 2.0**-53 if dtype == "float64" else 2.0**-24
         terms = (layer.d + 4) * unit
         self.relative_error = terms / (1 - terms) + (layer.d + 4) * 2.0**-52  # of the sum, and of our own
@@ -101,3 +101,10 @@ class _Served:
         if self.layer.low is not None or self.layer.high is not None:
             x = np.clip(x, self.layer.low, self.layer.high)  # rounding may leave a box
         return x
+
+
+def _offset(layer: OutputLayer, dtype: str) -> Floats:
+    """Return bias − θ with the bias rounded to the type; thresholds are compared in full precision."""
+    theta = np.zeros(layer.n_labels) if layer.theta is None else layer.theta
+    bias = np.zeros(layer.n_labels) if layer.offset is None else layer.offset + theta
+    return rounded(bias, dtype) - theta
