@@ -8,8 +8,7 @@ import numpy.typing as npt
 from labelproof.importers.exact_numbers import exact, finite_layer
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.linear_files import is_flat_linear, layer_of_flat_linear, layer_of_sparse
-from labelproof.importers.tables import read_table, sparse_of
-from labelproof.verification.arrays import read_arrays
+from labelproof.importers.tables import checked_arrays, read_table, sparse_of
 
 __all__ = ["read_arrays_layer", "read_table_layer"]
 
@@ -18,9 +17,10 @@ WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", 
 NAMES = ("label_names", "labels", "classes")
 
 
-def read_table_layer(path: Path, bias: Array | None) -> ImportedLayer:
+def read_table_layer(path: Path, bias: Array | None, n_labels: int | None) -> ImportedLayer:
     """Return the layer of one matrix (n_labels, n_features) in a .npy, .csv, .tsv or .txt file."""
     values = read_table(path)
+    _refuse_transposed(values, n_labels)
     return finite_layer(
         ImportedLayer(exact("the weight", values), bias, str(values.dtype), path.name, "matrix", path.name)
     )
@@ -28,12 +28,13 @@ def read_table_layer(path: Path, bias: Array | None) -> ImportedLayer:
 
 def read_arrays_layer(path: Path, *, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
     """Return the layer of an .npz file: arrays ``weight`` and ``bias`` (or W, b), or one sparse matrix."""
-    arrays = read_arrays(path)
+    arrays = checked_arrays(path)
     if "format" in arrays and "shape" in arrays:
         return layer_of_sparse(sparse_of(arrays), path.name, bias=bias, n_labels=n_labels)
     if is_flat_linear(arrays) and weight_key is None:
         return layer_of_flat_linear(arrays, path.name)
     key = _weight_key(arrays, weight_key)
+    _refuse_transposed(arrays[key], n_labels)
     own = next((arrays[name] for name in BIASES if name in arrays and name != key), None)
     return finite_layer(
         ImportedLayer(
@@ -46,6 +47,11 @@ def read_arrays_layer(path: Path, *, weight_key: str | None, bias: Any, n_labels
             label_names=_names(arrays),
         )
     )
+
+
+def _refuse_transposed(values: Array, n_labels: int | None) -> None:
+    if n_labels is not None and values.ndim == 2 and len(values) != n_labels == values.shape[1]:
+        raise ValueError(f"expected {n_labels} rows, one for each label, got shape {values.shape}: transpose it")
 
 
 def _weight_key(arrays: dict[str, Array], weight_key: str | None) -> str:

@@ -84,13 +84,12 @@ def after(operation: str) -> Before:
     operation = _ALIASES.get(operation, operation)
     if operation in _NONNEGATIVE:
         name = _NONNEGATIVE[operation]
-        return Before(name, "nonnegative", f"A {name} stands before the layer, so its inputs are nonnegative.")
+        return Before(name, "nonnegative", f"The inputs of the layer have passed {name}, so they are nonnegative.")
     if operation in _BOUNDED:
         name, low, high = _BOUNDED[operation]
         bounds = f"at least {low}" if math.isinf(high) else f"between {low:g} and {high:g}"
-        return Before(name, (low, high), f"A {name} stands before the layer, so its inputs are {bounds}.")
+        return Before(name, (low, high), f"The inputs of the layer have passed {name}, so they are {bounds}.")
     if operation in _EVERYWHERE:
         name = _EVERYWHERE[operation]
-        words = name if name.startswith("a ") else f"a {name}"
-        return Before(name, None, f"What stands before the layer, {words}, bounds no input, so every one is allowed.")
+        return Before(name, None, f"What stands before the layer, {name}, bounds no input, so every one is allowed.")
     return UNKNOWN

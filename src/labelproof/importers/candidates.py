@@ -15,9 +15,9 @@ ASK = "say which with weight_key (--weight-key)"
 HEADS = {"classifier", "score", "out_proj", "head", "heads", "fc", "_fc", "classification_head", "logits_proj"}
 WEAK_HEADS = {"output", "output_layer", "final", "last_linear", "linear", "out", "third_linear"}
 WEAK_HEADS |= {"labelwise_linear_output"}
-WRAPPERS = {"module", "model", "net", "network", "base_model", "_orig_mod", "state_dict"}
+WRAPPERS = {"module", "model", "net", "network", "base_model", "_orig_mod"}
 LAST = ("out_proj", "linear_out", "output", "out", "classifier", "head", "linear", "fc")
-LABELWISE = re.compile(r"(^|\.)(U|Q|second_linear)\.weight$|label_?wise|label_attention|lwan|laat", re.IGNORECASE)
+LABELWISE = re.compile(r"(^|\.)(U|Q|second_linear)\.weight$|(?i:label_?wise|label_attention|lwan|laat)")
 
 
 def choose_weight(tensors: Tensors, *, weight_key: str | None = None, n_labels: int | None = None) -> str:
@@ -46,6 +46,8 @@ def choose_weight(tensors: Tensors, *, weight_key: str | None = None, n_labels: 
     ...                "classifier.out_proj.weight": tensor(3, 8)})
     'classifier.out_proj.weight'
     """
+    if weight_key is None:
+        _refuse_computed_weights(tensors)
     key = _named(tensors, weight_key) if weight_key is not None else _found(tensors, n_labels)
     refuse_unshared_features(tensors, key)
     shape = tensors[key].shape
@@ -83,6 +85,19 @@ def refuse_unshared_features(tensors: Tensors, key: str) -> None:
         )
     if any(other.startswith(f"{_parent(module)}tail.0.") for other in tensors):
         raise ValueError(f"{key} is the head of an adaptive softmax: its labels are partitioned into clusters")
+
+
+def _refuse_computed_weights(tensors: Tensors) -> None:
+    """Refuse an output layer whose weight is not stored but computed: a DFT head's, or a normalised one."""
+    for key in tensors:
+        module, _, name = key.rpartition(".")
+        if name == "places" and f"{module}.projection.weight" in tensors:
+            raise ValueError(
+                f"{module} is a head with fixed columns, which are not stored: give the live model to "
+                "labelproof.importers.layer_of, or save it as a labelproof model"
+            )
+        if name in ("weight_g", "original0") and HEADS.intersection(module.split(".")):
+            raise ValueError(f"{key} belongs to a weight that is computed from others: store that weight by itself")
 
 
 def _named(tensors: Tensors, weight_key: str) -> str:
@@ -131,17 +146,17 @@ def _last_of(tensors: Tensors, module: str, keys: list[str]) -> list[str]:
 
 def _end_of_chain(tensors: Tensors, keys: list[str]) -> list[str]:
     """Return the last of numbered layers that feed one another, as in a Sequential; nothing where they may not."""
-    prefix = keys[0].rsplit(".", 2)[0] + "." if keys[0].count(".") > 1 else ""
-    numbers = [key.removeprefix(prefix).removesuffix(".weight") for key in keys]
-    if not all(number.isdigit() and f"{prefix}{number}.weight" in tensors for number in numbers):
+    places = {key: match for key in keys if (match := re.fullmatch(r"((?:.*\.)?)(\d+)\.weight", key))}
+    prefixes = {match[1] for match in places.values()}
+    if len(places) < len(keys) or len(prefixes) != 1:
         return []
-    order = sorted(keys, key=lambda key: int(key.removeprefix(prefix).removesuffix(".weight")))
+    order = sorted(keys, key=lambda key: int(places[key][2]))
     shapes = [tensors[key].shape for key in order]
-    feeds = all(len(b) > 1 and a[0] == b[1] for a, b in pairwise(shapes))
+    feeds = all(one[0] == following[1] for one, following in pairwise(shapes))
     distinct = len(set(shapes)) > 1  # equal square layers might as well stand side by side
-    last = int(order[-1].removeprefix(prefix).removesuffix(".weight"))
-    numbered = (re.match(re.escape(prefix) + r"(\d+)\.", key) for key in tensors)
-    ends = all(int(match[1]) <= last for match in numbered if match)
+    number = re.compile(re.escape(prefixes.pop()) + r"(\d+)\.")
+    beside = (number.match(key) for key in tensors)
+    ends = all(int(match[1]) <= int(places[order[-1]][2]) for match in beside if match)
     return order[-1:] if feeds and distinct and ends else []
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.importers.archives import open_zip
 from labelproof.importers.packages import need
 from labelproof.importers.tensors import StoredTensor
 
@@ -21,31 +22,32 @@ MAX_PICKLE = 256 * 2**20
 SAFE = "save the weights alone: torch.save(model.state_dict(), ...), or safetensors (save_pretrained writes it)"
 
 
-def read_checkpoint(path: Path) -> dict[str, StoredTensor]:
+def read_checkpoint(path: Path, weight_key: str | None = None) -> dict[str, StoredTensor]:
     """Return the tensors of a checkpoint by their names in the state dict.
 
     Lightning's and other checkpoints that hold the state dict among other things are unpacked; where they hold several,
-    names begin with the entry that each is under.
+    names begin with the entry that each is under. One model at several times, such as with averaged weights, is asked
+    about unless ``weight_key`` is given.
 
     Raises
     ------
     ValueError
-        If the file is damaged, compressed, or holds Python objects.
+        If the file is damaged, compressed, or holds Python objects, or one model more than once.
     """
     need("torch", path.name)
     import torch
 
     _check_archive(path)
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
     except MemoryError:
         raise
     except Exception as error:
         raise ValueError(_refusal(str(error))) from error
-    return named_tensors(content, path.name)
+    return named_tensors(content, path.name, weight_key)
 
 
-def named_tensors(content: Any, file: str) -> dict[str, StoredTensor]:
+def named_tensors(content: Any, file: str, weight_key: str | None = None) -> dict[str, StoredTensor]:
     """Return the tensors of what a checkpoint holds: a tensor, a state dict, or state dicts among other things."""
     import torch
 
@@ -58,13 +60,15 @@ def named_tensors(content: Any, file: str) -> dict[str, StoredTensor]:
         dicts = {"": content}
     if not dicts:
         raise ValueError(f"expected a state dict, got entries {', '.join(map(str, list(content)[:8])) or 'none'}")
-    alone = len(dicts) == 1
-    return {
-        name if alone else f"{entry}.{name}": stored(tensor, file)
-        for entry, tensors in dicts.items()
-        for name, tensor in tensors.items()
-        if isinstance(tensor, torch.Tensor)
+    tensors = {
+        entry: {name: stored(tensor, file) for name, tensor in state.items() if isinstance(tensor, torch.Tensor)}
+        for entry, state in dicts.items()
     }
+    if len(tensors) == 1:
+        return next(iter(tensors.values()))
+    if weight_key is None:
+        _refuse_twins(tensors)
+    return {f"{entry}.{name}": tensor for entry, state in tensors.items() for name, tensor in state.items()}
 
 
 def stored(tensor: Any, file: str) -> StoredTensor:
@@ -88,11 +92,25 @@ def _is_state_dict(content: Any) -> bool:
     return any(isinstance(value, torch.Tensor) and value.ndim > 1 for value in content.values())
 
 
+def _refuse_twins(states: Mapping[str, Mapping[str, StoredTensor]]) -> None:
+    seen: dict[frozenset[tuple[str, tuple[int, ...]]], str] = {}
+    for entry, state in states.items():
+        shapes = frozenset((name, tensor.shape) for name, tensor in state.items())
+        if shapes in seen:
+            raise ValueError(
+                f"expected one model, got {seen[shapes]} and {entry} with the same tensors: say which with weight_key "
+                f"(--weight-key), such as {entry}.{next(iter(state))}"
+            )
+        seen[shapes] = entry
+
+
 def _check_archive(path: Path) -> None:
-    if not zipfile.is_zipfile(path):
+    if not _is_zip(path):
         return  # the format of torch before 1.6, which has no compression
-    with zipfile.ZipFile(path) as archive:
+    with open_zip(path) as archive:
         members = archive.infolist()
+    if any("/code/" in member.filename for member in members):
+        raise ValueError(f"expected a state dict, got a TorchScript program, which is not run: {SAFE}")
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED or member.file_size > path.stat().st_size:
             raise ValueError(f"expected a checkpoint as torch writes it, uncompressed, got {member.filename!r} packed")
@@ -100,9 +118,12 @@ def _check_archive(path: Path) -> None:
             raise ValueError(f"expected at most {MAX_PICKLE} bytes that describe tensors, got {member.file_size}")
 
 
+def _is_zip(path: Path) -> bool:
+    with open(path, "rb") as stream:
+        return stream.read(4) == b"PK\x03\x04"
+
+
 def _refusal(message: str) -> str:
-    if "TorchScript" in message:
-        return f"expected a state dict, got a TorchScript program, which is not run: {SAFE}"
     if "Unsupported" in message or "weights_only" in message.lower() or "GLOBAL" in message:
         words = message.split("GLOBAL ")[-1].split()[0] if "GLOBAL " in message else "Python objects"
         return f"expected tensors only, got pickled Python objects ({words}), which are not read: {SAFE}"

@@ -8,8 +8,9 @@ import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.importers.before import UNKNOWN, Before, after
-from labelproof.importers.exact_numbers import exact, finite_layer
+from labelproof.importers.exact_numbers import exact, finite_layer, refuse_size
 from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.own_models import layer_of_classifier
 from labelproof.importers.pipelines import features_of, what_passes
 
 __all__ = ["layer_of_estimator"]
@@ -61,6 +62,8 @@ def _of_last(model: Any) -> ImportedLayer:
     from sklearn.neural_network import MLPClassifier
 
     name = type(model).__name__
+    if any(cls.__module__ == "labelproof.training.estimator" for cls in type(model).__mro__):
+        return layer_of_classifier(model)
     if isinstance(model, ClassifierChain):
         raise ValueError(f"each label of a {name} reads the predictions of others beside the features, {UNSHARED}")
     for kind, read in (
@@ -85,12 +88,11 @@ def _of_one_vs_rest(model: Any) -> ImportedLayer:
     notes: tuple[str, ...] = () if several or len(weight) == 1 else (ONE_CLASS,)
     names = _names(classes, len(weight))
     if constants:
-        named = ", ".join(str(names[i]) if names else str(i) for i in constants[:8]) + (
-            " ..." if len(constants) > 8 else ""
-        )
+        shown = ", ".join(names[i] if names else str(i) for i in constants[:8])
+        more = f" and {len(constants) - 8} more" if len(constants) > 8 else ""
         notes += (
-            f"{len(constants)} labels had one value in all training data, so that the model always gives it: {named}; "
-            "they stand here with weights 0 and the bias -1 or 1.",
+            f"Labels that had one value in all training data, which the model always gives: {shown}{more}. "
+            "They stand here with weights 0 and the bias -1 or 1.",
         )
     return _layer(
         weight,
@@ -133,6 +135,7 @@ def _rows(estimators: Any, outer: str) -> tuple[Floats, Floats, str, list[int]]:
         what = "numbers of features that differ between labels" if widths else "constant labels only"
         raise ValueError(f"expected one feature vector for all labels, got {what}")
     width = widths.pop()
+    refuse_size("coef_", (len(weights), width))
     rows = np.stack([np.zeros(width) if row is None else row for row in weights])
     return rows, np.array(biases), dtype, constants
 
@@ -194,6 +197,7 @@ def _linear(estimator: Any, outer: str) -> tuple[Floats, Floats, str]:
     if not isinstance(estimator, LinearClassifierMixin):
         raise ValueError(f"expected linear classifiers inside the {outer}, got {name}")
     _require_fitted(estimator)
+    refuse_size("coef_", np.shape(estimator.coef_))
     stored = estimator.coef_.toarray() if scipy.sparse.issparse(estimator.coef_) else np.asarray(estimator.coef_)
     weight = np.atleast_2d(exact("coef_", stored))
     intercept = np.broadcast_to(np.ravel(exact("intercept_", estimator.intercept_)), (len(weight),))
@@ -203,6 +207,8 @@ def _linear(estimator: Any, outer: str) -> tuple[Floats, Floats, str]:
 def _layer(
     weight: Floats, bias: Floats, dtype: str, source: str, *, before: Before = UNKNOWN, **facts: Any
 ) -> ImportedLayer:
+    """Return a layer; without another function, the estimator's inputs are the features."""
+    facts.setdefault("features", features_of([], None))
     return ImportedLayer(
         weight,
         bias if bias.any() else None,

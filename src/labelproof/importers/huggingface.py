@@ -5,6 +5,7 @@ common ones, and only where the folder names the architecture and brings no code
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from labelproof.importers.before import UNKNOWN, Before, after
 from labelproof.importers.candidates import choose_weight
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.pretrained_features import features_of_texts
 from labelproof.importers.safetensors_files import read_safetensors
 from labelproof.importers.taking import take
 from labelproof.importers.tensors import StoredTensor, Tensors
@@ -43,9 +45,12 @@ _BY_CONFIG = {  # the entry of the configuration that names the activation, its 
     "roformer": ("hidden_act", "gelu", "classifier.out_proj.weight"),
     "yoso": ("hidden_act", "gelu", "classifier.out_proj.weight"),
     "regnet": ("hidden_act", "relu", "classifier.1.weight"),  # then an average over places, which keeps the sign
+    "xlnet": ("summary_activation", "tanh", "logits_proj.weight"),
     "resnet": ("hidden_act", "relu", "classifier.1.weight"),
 }
-_LAYER_NORM = {"gpt2", "gpt_neo", "gpt_neox", "gptj", "bloom", "falcon", "vit", "swin", "swinv2", "convnext"}
+_LAYER_NORM = {
+    *("bloom", "convnext", "falcon", "gpt2", "gpt_neo", "gpt_neox", "gptj", "modernbert", "swin", "swinv2", "vit"),
+}
 _RMS_NORM = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma", "gemma2", "olmo2", "phi3"}
 
 
@@ -59,7 +64,8 @@ def read_hugging_face(folder: Path, *, weight_key: str | None = None, bias: Any 
     config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
     if not isinstance(config, dict):
         raise ValueError("expected an object in config.json, got another value")
-    return layer_of_config(config, _tensors(folder), folder.name, "Hugging Face folder", weight_key, bias)
+    layer = layer_of_config(config, _tensors(folder), folder.name, "Hugging Face folder", weight_key, bias)
+    return replace(layer, features=features_of_texts(folder, config, layer.source.split(" of ")[0]))
 
 
 def layer_of_config(
@@ -73,7 +79,8 @@ def layer_of_config(
     """Return the output layer of tensors that a Hugging Face configuration describes."""
     _refuse_tasks(config)
     names = _label_names(config)
-    key = choose_weight(tensors, weight_key=weight_key, n_labels=None if names is None else len(names))
+    n_labels = None if names is None else len(names)
+    key = choose_weight(tensors, weight_key=weight_key or _usual_key(config, tensors), n_labels=n_labels)
     rule, notes = _rule(config)
     if names is not None and len(set(names)) < len(names):
         names, notes = None, (*notes, "The model's label names repeat, so they are not used.")
@@ -162,7 +169,11 @@ def _label_names(config: Mapping[str, Any]) -> tuple[str, ...] | None:
     if isinstance(names, list):
         names = dict(enumerate(names))
     by_number = {str(number): name for number, name in names.items()} if isinstance(names, Mapping) else {}
-    if set(by_number) != {str(i) for i in range(len(by_number))} or not all(map(_is_name, by_number.values())):
+    if (
+        not by_number
+        or set(by_number) != {str(i) for i in range(len(by_number))}
+        or not all(map(_is_name, by_number.values()))
+    ):
         raise ValueError("expected id2label in config.json to give a name to each number from 0, got another list")
     return tuple(str(by_number[str(i)]) for i in range(len(by_number)))
 
@@ -184,10 +195,23 @@ def _rule(config: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return "sigmoid", ()
 
 
-def _before(config: Mapping[str, Any], key: str) -> Before:
+def _is_known_architecture(config: Mapping[str, Any]) -> bool:
+    """Return whether the class that saved the model is the library's own for its model_type, as names tell."""
     tasks = config.get("architectures") or []
     task = str(tasks[0]) if isinstance(tasks, list) and len(tasks) == 1 else ""
-    if config.get("auto_map") or not task.endswith(("ForSequenceClassification", "ForImageClassification")):
+    name = task.removesuffix("ForSequenceClassification").removesuffix("ForImageClassification")
+    kind = str(config.get("model_type")).replace("-", "").replace("_", "")
+    return name != task and name.lower() == kind.lower() and not config.get("auto_map")
+
+
+def _usual_key(config: Mapping[str, Any], tensors: Tensors) -> str | None:
+    """Return the key that the library's own architectures give to the last layer, if the model has one such."""
+    keys = [key for key in ("classifier.weight", "score.weight") if key in tensors]
+    return keys[0] if len(keys) == 1 and _is_known_architecture(config) else None
+
+
+def _before(config: Mapping[str, Any], key: str) -> Before:
+    if not _is_known_architecture(config):
         return UNKNOWN
     kind, plain = str(config.get("model_type")), key == "classifier.weight"
     if (kind in _POOLED_BY_TANH and plain) or (kind in _HEAD_WITH_TANH and key in _HEAD_KEYS):

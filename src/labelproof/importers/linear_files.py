@@ -13,8 +13,7 @@ import numpy.typing as npt
 from labelproof.importers.exact_numbers import exact, finite_layer
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.tables import sparse_of
-from labelproof.verification.arrays import read_arrays
+from labelproof.importers.tables import checked_arrays, sparse_of
 
 __all__ = ["is_flat_linear", "is_pecos", "layer_of_flat_linear", "layer_of_sparse", "read_pecos"]
 
@@ -99,7 +98,7 @@ def read_pecos(folder: Path) -> ImportedLayer:
             f"expected one linear layer (MLModel with one cluster) in param.json, got {model} of depth {depth}: "
             "the labels of a tree are partitioned, so no verdict on combinations follows from its weights"
         )
-    matrix = sparse_of(read_arrays(folder / "W.npz"))
+    matrix = sparse_of(checked_arrays(folder / "W.npz"))
     constant = param.get("bias", -1.0)
     if not isinstance(constant, int | float):
         raise ValueError(f"expected a number as bias in param.json, got {constant!r}")

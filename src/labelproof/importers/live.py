@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
-from labelproof.importers.exact_numbers import exact, finite_layer
+from labelproof.importers.exact_numbers import exact, finite_layer, refuse_size
 from labelproof.importers.layer import ImportedLayer
 
 __all__ = ["layer_of"]
@@ -16,8 +17,8 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
     Parameters
     ----------
     model
-        An array or tensor (n_labels, n_features); a torch module, also one of transformers or timm; a fitted
-        scikit-learn estimator; a `labelproof.models.Model` or `labelproof.MultiLabelClassifier`; or an
+        An array, sparse matrix or tensor (n_labels, n_features); a torch module, also one of transformers or timm; a
+        fitted scikit-learn estimator; a `labelproof.models.Model` or `labelproof.MultiLabelClassifier`; or an
         `ImportedLayer`, which is returned as it is.
     weight_key
         Of a torch module: the name of the layer, where it cannot be found.
@@ -41,8 +42,11 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
     kinds = {cls.__module__.split(".")[0] for cls in type(model).__mro__}
     if "torch" in kinds:
         return _layer_of_torch(model, weight_key)
-    if "labelproof" in kinds or "sklearn" in kinds:
+    if "sklearn" in kinds or f"{type(model).__module__}.{type(model).__name__}" == "labelproof.models.model.Model":
         return _layer_of_fitted(model)
+    if scipy.sparse.issparse(model):
+        refuse_size("the weight", model.shape)
+        return _bare(exact("the weight", model.toarray()), str(model.dtype), type(model).__name__)
     if isinstance(model, np.ndarray | list | tuple):
         values = np.asarray(model) if isinstance(model, np.ndarray) else exact("the weight", model)
         return _bare(exact("the weight", values), str(values.dtype), type(model).__name__)
@@ -66,10 +70,10 @@ def _layer_of_torch(model: Any, weight_key: str | None) -> ImportedLayer:
 
 
 def _layer_of_fitted(model: Any) -> ImportedLayer:
-    if type(model).__module__.startswith("labelproof."):
-        from labelproof.importers.own_models import layer_of_classifier, layer_of_model
+    if not hasattr(model, "fit"):
+        from labelproof.importers.own_models import layer_of_model
 
-        return layer_of_classifier(model) if hasattr(model, "fit") else layer_of_model(model)
+        return layer_of_model(model)
     from labelproof.importers.estimators import layer_of_estimator
 
     return layer_of_estimator(model)

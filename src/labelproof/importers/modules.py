@@ -4,27 +4,28 @@ A module's graph, where torch can trace it, says which linear layer gives the ou
 it cannot, names decide as for a checkpoint.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from torch import Tensor, inference_mode, nn
+from torch import Tensor, nn
 
 from labelproof.heads import BottleneckHead
 from labelproof.heads.cyclic import CyclicHead
-from labelproof.importers.before import UNKNOWN, Before
+from labelproof.importers.before import UNKNOWN
 from labelproof.importers.candidates import choose_weight
+from labelproof.importers.catching import catch_inputs
 from labelproof.importers.checkpoints import stored
 from labelproof.importers.huggingface import layer_of_config
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.own_models import layer_of_head
 from labelproof.importers.taking import take
 from labelproof.importers.tensors import StoredTensor
-from labelproof.importers.tracing import traced_output
+from labelproof.importers.tracing import TracedOutput, traced_output
 
 __all__ = ["layer_of_module"]
+
+SOFTMAX = "The model ends in a softmax over labels: it is judged by the rule topk."
 
 
 def layer_of_module(module: nn.Module, *, weight_key: str | None = None) -> ImportedLayer:
@@ -59,29 +60,30 @@ def layer_of_module(module: nn.Module, *, weight_key: str | None = None) -> Impo
     if isinstance(module, nn.Linear):
         return take(_tensors(module), "weight", None, model=name, kind="torch module")
     if _is_pretrained(module):
-        config = {"architectures": [name], **_config(module)}
+        official = type(module).__module__.startswith("transformers.models.")
+        config = {**_config(module), "architectures": [name if official else "Other"]}
         layer = layer_of_config(config, _tensors(module), name, "Hugging Face model", weight_key)
         return _with_features(layer, module)
-    if weight_key is not None:
-        key, before, rule, notes = choose_weight(_tensors(module), weight_key=weight_key), UNKNOWN, "sigmoid", ()
-    else:
-        key, before, rule, notes = _found(module)
-    layer = take(_tensors(module), key, None, model=name, kind="torch module", before=before, rule=rule, notes=notes)
+    output = TracedOutput(weight_key, UNKNOWN) if weight_key is not None else traced_output(module)
+    output = output or TracedOutput(_classifier_of(module), UNKNOWN)
+    layer = take(
+        _tensors(module),
+        choose_weight(_tensors(module), weight_key=output.weight),
+        None,
+        model=name,
+        kind="torch module",
+        before=output.before,
+        rule="topk" if output.softmax else "sigmoid",
+        notes=(SOFTMAX,) if output.softmax else (),
+    )
     return _with_features(layer, module)
 
 
-def _found(module: nn.Module) -> tuple[str, Before, str, tuple[str, ...]]:
-    """Return the weight's key, what stands before it, the rule and notes."""
-    output = traced_output(module)
-    if output is not None:
-        notes = ("The model ends in a softmax over labels: it is judged by the rule topk.",) if output.softmax else ()
-        return f"{output.layer}.weight", output.before, "topk" if output.softmax else "sigmoid", notes
+def _classifier_of(module: nn.Module) -> str | None:
+    """Return the name of what timm's models call their classifier, or None."""
     get_classifier = getattr(module, "get_classifier", None)
     last = get_classifier() if callable(get_classifier) else None
-    if isinstance(last, nn.Linear):
-        key = next(name for name, part in module.named_modules() if part is last)
-        return f"{key}.weight", UNKNOWN, "sigmoid", ()
-    return choose_weight(_tensors(module)), UNKNOWN, "sigmoid", ()
+    return next((name for name, part in module.named_modules() if part is last and isinstance(last, nn.Linear)), None)
 
 
 def _tensors(module: nn.Module) -> dict[str, StoredTensor]:
@@ -105,26 +107,7 @@ def _config(module: nn.Module) -> dict[str, Any]:
 def _with_features(layer: ImportedLayer, module: nn.Module) -> ImportedLayer:
     """Return a layer with a function that runs the module and catches what enters the layer."""
     key = layer.source.removesuffix(".weight")
+    if key == "score":  # decoders score every position, then choose one
+        return layer
     parts = dict(module.named_modules())
-    return replace(layer, features=_catcher(module, parts[key])) if isinstance(parts.get(key), nn.Linear) else layer
-
-
-def _catcher(module: nn.Module, linear: nn.Module) -> Callable[[Any], npt.NDArray[Any]]:
-    def features(inputs: Any) -> npt.NDArray[Any]:
-        caught: list[Tensor] = []
-        handle = linear.register_forward_pre_hook(lambda _, given: caught.append(given[0].detach()))
-        training = {part: part.training for part in module.modules()}
-        module.eval()
-        try:
-            with inference_mode():
-                module(**inputs) if isinstance(inputs, Mapping) else module(inputs)
-        finally:
-            handle.remove()
-            for part, was in training.items():
-                part.training = was
-        if len(caught) != 1 or caught[0].ndim != 2:
-            shapes = [tuple(tensor.shape) for tensor in caught]
-            raise ValueError(f"expected one batch of features (n_examples, n_features), got shapes {shapes}")
-        return np.asarray(caught[0].double().cpu().numpy())
-
-    return features
+    return replace(layer, features=catch_inputs(module, parts[key])) if isinstance(parts.get(key), nn.Linear) else layer

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 __all__ = ["need"]
 
 _EXTRAS = {"torch": "torch", "skops": "audit", "sklearn": "train", "transformers": "train"}
+_EXTRAS |= {"pydantic": "train", "safetensors": "train"}
 
 
 def need(package: str, what: str) -> None:

@@ -32,12 +32,12 @@ def what_passes(steps: Sequence[Any]) -> Before:
     known = UNKNOWN
     for step in steps:
         name = type(step).__name__
-        if not type(step).__module__.startswith("sklearn."):
+        if not type(step).__module__.startswith("sklearn.") or _may_change_sign(step):
             known = UNKNOWN
         elif name in _COUNTERS or name in _INDICATORS or (name == "HashingVectorizer" and not step.alternate_sign):
-            known = Before(name, "nonnegative", f"The features come from a {name}, so they are nonnegative.")
+            known = Before(name, "nonnegative", f"The features come from {name}, so they are nonnegative.")
         elif name not in _KEEP_SIGN:
-            reason = f"The features come from a {name}, which need not bound them, so every input is allowed."
+            reason = f"The features come from {name}, which need not bound them, so every input is allowed."
             known = Before(name, None, reason)
     return known
 
@@ -56,3 +56,9 @@ def features_of(
         return np.asarray(values.toarray() if scipy.sparse.issparse(values) else values)
 
     return features
+
+
+def _may_change_sign(step: Any) -> bool:
+    """Return whether the weights of words, which can be set, are negative."""
+    idf = getattr(step, "idf_", None)
+    return idf is not None and bool((np.asarray(idf) < 0).any())

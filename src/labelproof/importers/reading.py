@@ -11,8 +11,10 @@ from labelproof.importers.checkpoints import read_checkpoint
 from labelproof.importers.huggingface import is_hugging_face, read_hugging_face
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.linear_files import is_pecos, read_pecos
+from labelproof.importers.onnx_files import read_onnx
 from labelproof.importers.own_models import is_own_model, read_own_model
 from labelproof.importers.safetensors_files import read_safetensors
+from labelproof.importers.skops_files import read_skops
 from labelproof.importers.tables import SEPARATORS
 from labelproof.importers.taking import read_bias, take
 from labelproof.importers.tensors import Tensors
@@ -21,6 +23,10 @@ __all__ = ["read_layer"]
 
 CHECKPOINTS = (".pt", ".pth", ".bin", ".ckpt", ".th")
 PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".sav")
+SAFE = (
+    "save a scikit-learn estimator with skops.io.dump, a torch model with safetensors, "
+    "or the numbers with numpy.savez(weight=..., bias=...)"
+)
 READ = ".safetensors, .npz, .npy, .csv, .tsv, .txt, .pt, .pth, .bin, .ckpt, .skops, .onnx, or a model's folder"
 
 
@@ -64,8 +70,8 @@ def read_layer(
     ((3, 2), 'float32', 'weight of w.npz')
     """
     path = Path(path)
-    if not path.exists():
-        raise ModelFormatError(f"{path}: no such file or folder")
+    if not path.is_file() and not path.is_dir():
+        raise ModelFormatError(f"{path}: {'neither a file nor a' if path.exists() else 'no such file or'} folder")
     name = path.resolve().name
     try:
         return _read(path, weight_key, bias, n_labels)
@@ -79,30 +85,43 @@ def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -
     if path.is_dir():
         return _read_folder(path.resolve(), weight_key, bias)
     ending = path.suffix.lower()
+    if ending == ".npy" or ending in SEPARATORS:
+        _refuse_option("weight_key", weight_key, "a file of one matrix")
+        return read_table_layer(path, read_bias(bias), n_labels)
     if ending == ".npz":
         return read_arrays_layer(path, weight_key=weight_key, bias=read_bias(bias), n_labels=n_labels)
-    if ending == ".npy" or ending in SEPARATORS:
-        return read_table_layer(path, read_bias(bias))
     if ending == ".safetensors":
         return _take(read_safetensors(path), path, "safetensors file", weight_key, bias)
     if ending in CHECKPOINTS:
-        return _take(read_checkpoint(path), path, "torch checkpoint", weight_key, bias)
+        return _take(read_checkpoint(path, weight_key), path, "torch checkpoint", weight_key, bias)
+    if ending == ".skops":
+        _refuse_option("weight_key", weight_key, "an estimator")
+        _refuse_option("bias", bias, "an estimator")
+        return read_skops(path)
+    if ending == ".onnx":
+        _refuse_option("bias", bias, "an ONNX file")
+        return read_onnx(path, weight_key=weight_key)
     if ending in PICKLES:
-        raise ValueError(
-            "expected a file that is safe to open, got a pickle, which can run any code: save a scikit-learn estimator "
-            "with skops.io.dump, a torch model with safetensors, or the numbers with numpy.savez(weight=..., bias=...)"
-        )
+        raise ValueError(f"expected a file that is safe to open, got a pickle, which can run any code: {SAFE}")
     raise ValueError(f"expected {READ}, got {ending or 'no ending'}")
 
 
 def _read_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLayer:
-    if is_own_model(folder):
-        return read_own_model(folder)
-    if is_pecos(folder):
-        return read_pecos(folder)
+    if is_own_model(folder) or is_pecos(folder):
+        _refuse_option("weight_key", weight_key, "such a model")
+        _refuse_option("bias", bias, "such a model")
+        return read_own_model(folder) if is_own_model(folder) else read_pecos(folder)
+    pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
+    if "model_head.pkl" in pickles or (pickles and not is_hugging_face(folder)):
+        raise ValueError(f"expected files that are safe to open, got the pickle {pickles[0]}: {SAFE}")
     if is_hugging_face(folder):
         return read_hugging_face(folder, weight_key=weight_key, bias=bias)
     raise ValueError("expected the folder of a model (config.json with model.safetensors), got neither")
+
+
+def _refuse_option(name: str, value: Any, what: str) -> None:
+    if value is not None:
+        raise ValueError(f"{name} must not be given for {what}, whose layer is known, got {value!r}")
 
 
 def _take(tensors: Tensors, path: Path, kind: str, weight_key: str | None, bias: Any) -> ImportedLayer:

@@ -8,10 +8,11 @@ import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.errors import DataFormatError
+from labelproof.importers.archives import refuse_bombs
 from labelproof.importers.exact_numbers import refuse_size
 from labelproof.verification.arrays import read_array, read_arrays
 
-__all__ = ["SEPARATORS", "read_table", "sparse_of"]
+__all__ = ["SEPARATORS", "checked_arrays", "read_table", "sparse_of"]
 
 Array = npt.NDArray[Any]
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
@@ -26,13 +27,22 @@ def read_table(path: Path) -> Array:
         with open(path, "rb") as stream:
             return read_array(stream, path.stat().st_size, path.name)
     if path.suffix == ".npz":
-        arrays = read_arrays(path)
+        arrays = checked_arrays(path)
         if len(arrays) != 1:
             raise DataFormatError(f"{path.name}: expected one array, got {', '.join(sorted(arrays)) or 'none'}")
         return next(iter(arrays.values()))
     if path.suffix in SEPARATORS:
         return _numbers_of_text(path, SEPARATORS[path.suffix])
     raise DataFormatError(f"{path.name}: expected a file .npy, .npz, .csv, .tsv or .txt, got {path.suffix!r}")
+
+
+def checked_arrays(path: Path) -> dict[str, Array]:
+    """Read the arrays of an .npz file, unless it would unpack to far more than it is."""
+    try:
+        refuse_bombs(path)
+    except ValueError as error:
+        raise DataFormatError(f"{path.name}: {error}") from error
+    return read_arrays(path)
 
 
 def sparse_of(arrays: dict[str, Array]) -> Any:
@@ -43,6 +53,8 @@ def sparse_of(arrays: dict[str, Array]) -> Any:
     if words not in ("csr", "csc", "coo") or len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"expected a sparse matrix in the form csr, csc or coo, got {words!r} of shape {shape}")
     refuse_size("the weight", shape)
+    if "data" not in arrays or arrays["data"].dtype.kind not in "fiub":
+        raise ValueError("expected a sparse matrix as scipy saves it, with numbers in 'data'")
     try:
         if words == "coo":
             matrix = scipy.sparse.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape)

@@ -44,8 +44,8 @@ def take(
     source = f"{key} of {stored.file}" if stored.file else key
     if bias is None:
         values = None if own_bias is None else tensors[own_bias].read()
-    elif isinstance(bias, str) and bias in tensors:
-        values, source = tensors[bias].read(), f"{source}, with the bias {bias}"
+    elif isinstance(bias, str | os.PathLike) and os.fspath(bias) in tensors:
+        values, source = tensors[os.fspath(bias)].read(), f"{source}, with the bias {os.fspath(bias)}"
     else:
         values, source = read_bias(bias), f"{source}, with a bias of its own"
     return finite_layer(

@@ -1,5 +1,6 @@
 """Which layer of a torch module gives its output, and what stands before it, read from the module's own graph."""
 
+import inspect
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -38,9 +39,11 @@ _ACTIVATIONS: dict[Any, str] = {
 _NAMES = {"relu", "relu_", "tanh", "tanh_", "sigmoid", "sigmoid_", "softplus", "gelu", "silu", "mish", "relu6"}
 _NAMES |= {"softmax", "layer_norm", "selu", "hardsigmoid", "hardswish", "softsign", "linear"}
 # Averages, maxima and selections of values within an interval that contains 0 stay within it.
-_KEEPS_BOUNDS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.AlphaDropout, nn.Identity, nn.Flatten, nn.Unflatten)
-_KEEPS_BOUNDS += (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AvgPool1d, nn.AvgPool2d)  # type: ignore[assignment]
-_KEEPS_BOUNDS += (nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.MaxPool1d, nn.MaxPool2d)  # type: ignore[assignment]
+_KEEPS_BOUNDS: tuple[type[nn.Module], ...] = (
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.AlphaDropout, nn.Identity, nn.Flatten, nn.Unflatten),
+    *(nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AvgPool1d, nn.AvgPool2d),
+    *(nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.MaxPool1d, nn.MaxPool2d),
+)
 _KEEPS_BOUNDS_NAMES = {"dropout", "flatten", "view", "reshape", "squeeze", "unsqueeze", "contiguous", "mean", "amax"}
 _KEEPS_BOUNDS_NAMES |= {"getitem", "to", "float", "double", "half", "detach", "clone", "select", "permute", "transpose"}
 _KEEPS_BOUNDS_NAMES |= {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "max_pool1d"}
@@ -51,11 +54,14 @@ _KEEPS_LABELS_NAMES = {"dropout", "to", "float", "double", "half", "contiguous",
 
 @dataclass(frozen=True)
 class TracedOutput:
-    """The name of the linear layer that gives a module's output, what stands before it, and whether softmax follows."""
+    """The linear layer that gives a module's output, what stands before it, and whether a softmax follows.
 
-    layer: str
+    The layer is named as `labelproof.importers.candidates.choose_weight` takes it; None leaves the choice to names.
+    """
+
+    weight: str | None
     before: Before
-    softmax: bool
+    softmax: bool = False
 
 
 def traced_output(module: nn.Module) -> TracedOutput | None:
@@ -66,24 +72,55 @@ def traced_output(module: nn.Module) -> TracedOutput | None:
     ValueError
         If the graph says that the output is not that of a linear layer.
     """
+    graph = _graph(module)
+    if graph is None:
+        return None
+    parts = dict(module.named_modules())
+    node, softmax = _before_final_activation(graph, parts)
+    if node.op == "call_module" and type(parts[str(node.target)]) is nn.Linear:
+        return TracedOutput(str(node.target), _before(_input(node), parts), softmax)
+    if node.op == "call_function" and node.target is F.linear and len(node.args) > 1:
+        weight = node.args[1]
+        bias = node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
+        key = str(weight.target) if isinstance(weight, fx.Node) and weight.op == "get_attr" else ""
+        if key.endswith("weight") and (bias is None) == (f"{key.removesuffix('weight')}bias" not in _names(module)):
+            return TracedOutput(key, _before(node.args[0], parts), softmax)
+    what = type(parts[str(node.target)]).__name__ if node.op == "call_module" else _name(node) or str(node.target)
+    raise ValueError(
+        f"expected the output of a linear layer, got that of {what}: if the labels of a linear layer "
+        "share one feature vector all the same, say which with weight_key (--weight-key)"
+    )
+
+
+def _graph(module: nn.Module) -> fx.Graph | None:
+    if any("forward" in vars(part) for part in module.modules()):
+        return None  # torch would trace the class's own
+    training = {part: part.training for part in module.modules()}
+    module.eval()  # so that functional dropout is seen as what it is at inference
     try:
-        traced = fx.symbolic_trace(module)
+        return fx.Tracer().trace(module, concrete_args=_defaults(module))
     except Exception:  # whatever the module's code does with values that are not there
         return None
-    parts = dict(traced.named_modules())
-    node, softmax = _before_final_activation(traced.graph, parts)
-    if node.op != "call_module" or type(parts[str(node.target)]) is not nn.Linear:
-        what = type(parts[str(node.target)]).__name__ if node.op == "call_module" else _name(node)
-        raise ValueError(
-            f"expected the output of a linear layer, got that of {what}: if the labels of a linear layer "
-            "share one feature vector all the same, say which with weight_key (--weight-key)"
-        )
-    return TracedOutput(str(node.target), _before(node.args[0], parts), softmax)
+    finally:
+        for part, was in training.items():
+            part.training = was
+
+
+def _defaults(module: nn.Module) -> dict[str, Any]:
+    """Return the arguments that can be left out, such as labels for a loss, as they are then."""
+    arguments = inspect.signature(type(module).forward).parameters.values()
+    return {argument.name: argument.default for argument in arguments if argument.default is not argument.empty}
+
+
+def _names(module: nn.Module) -> set[str]:
+    return {name for name, _ in module.named_parameters()}
 
 
 def _before_final_activation(graph: fx.Graph, parts: dict[str, nn.Module]) -> tuple[fx.Node, bool]:
     """Return the node of the logits: the output's, but for what keeps their order and sign, or makes them probable."""
-    output = next(node for node in graph.nodes if node.op == "output").args[0]
+    output: Any = next(node for node in graph.nodes if node.op == "output").args[0]
+    if isinstance(output, dict) and "logits" in output:
+        output = output["logits"]
     softmax = False
     while True:
         if not isinstance(output, fx.Node):
@@ -92,9 +129,9 @@ def _before_final_activation(graph: fx.Graph, parts: dict[str, nn.Module]) -> tu
         name = _name(output)
         is_softmax = isinstance(part, nn.Softmax | nn.LogSoftmax) or name in ("softmax", "log_softmax")
         passes = isinstance(part, (*_KEEPS_LABELS, nn.Sigmoid)) or name in _KEEPS_LABELS_NAMES | {"sigmoid"}
-        if not (is_softmax or passes) or not output.args:
+        if not (is_softmax or passes):
             return output, softmax
-        softmax, output = softmax or is_softmax, output.args[0]
+        softmax, output = softmax or is_softmax, _input(output)
 
 
 def _before(node: Any, parts: dict[str, nn.Module]) -> Before:
@@ -103,16 +140,35 @@ def _before(node: Any, parts: dict[str, nn.Module]) -> Before:
         if part is not None and not isinstance(part, _KEEPS_BOUNDS):
             return _after_module(part)
         name = _name(node)
+        if _scales(node, part):
+            return UNKNOWN
         if part is None and name not in _KEEPS_BOUNDS_NAMES:
             return after({"layer_norm": "layernorm"}.get(name, name)) if name in _NAMES else UNKNOWN
-        node = node.args[0]
+        node = _input(node)
     return UNKNOWN
+
+
+def _input(node: fx.Node) -> Any:
+    """Return the first argument of a call."""
+    return node.args[0] if node.args else node.kwargs.get("input")
+
+
+def _scales(node: fx.Node, part: nn.Module | None) -> bool:
+    """Return whether a node multiplies what it would otherwise leave within its bounds."""
+    name = _name(node)
+    if name == "dropout" and node.kwargs.get("training", True):
+        return True
+    if name == "avg_pool2d" and (len(node.args) > 6 or node.kwargs.get("divisor_override")):
+        return True
+    return getattr(part, "divisor_override", None) is not None
 
 
 def _after_module(part: nn.Module) -> Before:
     if isinstance(part, nn.Hardtanh) and not isinstance(part, nn.ReLU6):
         low, high = float(part.min_val), float(part.max_val)
-        return Before("hard tanh", (low, high), f"A hard tanh before the layer keeps inputs within {low} and {high}.")
+        return Before(
+            "hard tanh", (low, high), f"A hard tanh before the layer keeps its inputs between {low:g} and {high:g}."
+        )
     if isinstance(part, nn.ELU):
         return after("elu") if part.alpha == 1 else UNKNOWN
     return after(_ACTIVATIONS.get(type(part), "unknown"))

@@ -1,0 +1,46 @@
+"""Features of a live torch module, caught as they enter its output layer."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor, inference_mode, nn
+
+__all__ = ["catch_inputs"]
+
+
+def catch_inputs(module: nn.Module, layer: nn.Module) -> Callable[[Any], npt.NDArray[Any]]:
+    """Return a function that runs a module and returns what enters one of its layers, which must run once.
+
+    Parameters
+    ----------
+    module
+        It is run as at inference, and left as it was.
+    layer
+        A part of it.
+
+    Returns
+    -------
+    function
+        From inputs (a tensor, or a mapping of keyword arguments) to a float64 array (n_examples, n_features).
+    """
+
+    def features(inputs: Any) -> npt.NDArray[Any]:
+        caught: list[Tensor] = []
+        handle = layer.register_forward_pre_hook(lambda _, given: caught.append(given[0].detach()))
+        training = {part: part.training for part in module.modules()}
+        module.eval()
+        try:
+            with inference_mode():
+                module(**inputs) if isinstance(inputs, Mapping) else module(inputs)
+        finally:
+            handle.remove()
+            for part, was in training.items():
+                part.training = was
+        if len(caught) != 1 or caught[0].ndim != 2:
+            shapes = [tuple(tensor.shape) for tensor in caught]
+            raise ValueError(f"expected one batch of features (n_examples, n_features), got shapes {shapes}")
+        return np.asarray(caught[0].double().cpu().numpy())
+
+    return features

@@ -1,0 +1,62 @@
+"""Output layers of scikit-learn estimators that skops saved; only types that skops trusts are built."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from labelproof.importers.archives import open_zip, refuse_bombs, refuse_false_arrays
+from labelproof.importers.estimators import layer_of_estimator
+from labelproof.importers.json_files import MAX_JSON
+from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.packages import need
+
+__all__ = ["read_skops"]
+
+TRUSTED = {  # classes of scikit-learn that hold numbers or options only, beyond those that skops trusts
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.multiclass._ConstantPredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+}
+
+
+def read_skops(path: Path) -> ImportedLayer:
+    """Return the layer of a .skops file.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or unpacks to far more than it is, holds types beyond those of scikit-learn, numpy and
+        scipy that skops trusts, or holds no estimator with a linear output layer.
+    """
+    need("skops", path.name)
+    refuse_bombs(path)
+    _check_schema(path)
+    refuse_false_arrays(path)
+    from skops import io  # type: ignore[import-untyped]
+
+    try:
+        unknown = [name for name in io.get_untrusted_types(file=path) if name not in TRUSTED]
+        model = None if unknown else io.load(path, trusted=sorted(TRUSTED))
+    except MemoryError:
+        raise
+    except Exception as error:
+        what = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise ValueError(f"expected an estimator that skops saved ({what})") from error
+    if unknown:
+        raise ValueError(f"expected types that skops trusts, got {', '.join(unknown[:5])}")
+    layer = layer_of_estimator(model)
+    return replace(layer, model=path.name, source=f"{layer.source}, in {path.name}")
+
+
+def _check_schema(path: Path) -> None:
+    with open_zip(path) as archive:
+        members = {member.filename: member.file_size for member in archive.infolist()}
+        if "schema.json" not in members or members["schema.json"] > MAX_JSON:
+            raise ValueError(f"expected a schema.json of at most {MAX_JSON} bytes, as skops writes it")
+        try:
+            json.loads(archive.read("schema.json"))
+        except (ValueError, RecursionError) as error:
+            raise ValueError("expected JSON in schema.json") from error
