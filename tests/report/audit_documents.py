@@ -166,7 +166,7 @@ def make_document(model, names, d, groups):
             "bias": True, "before": None,
             "domain": "every input", "rule": "sigmoid", "ties": "inactive", "thresholds": "½", "sha256": "3f" * 32,
             "domain_reason": "Nothing is known of what stands before the layer, so every input is allowed.",
-            "always_active": [], "never_active": [],
+            "always_active": [], "never_active": [], "notes": [],
         },
         "label_names": names,
         "data": {

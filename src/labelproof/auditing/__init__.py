@@ -1,6 +1,7 @@
 """Which label combinations a trained model can never predict, and whether that matters."""
 
-from labelproof.auditing.auditor import AS_FOUND, audit
+from labelproof.auditing.assumptions import AS_FOUND
+from labelproof.auditing.auditor import audit
 from labelproof.auditing.document import AuditDocument
 from labelproof.auditing.reading import read_document
 from labelproof.auditing.result import Audit

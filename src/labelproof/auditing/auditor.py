@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.advice import advise
+from labelproof.auditing.assumptions import AS_FOUND, Assumptions, assume
 from labelproof.auditing.document import (
     FORMAT,
     VERSION,
@@ -35,10 +36,7 @@ from labelproof.verification import Verification, verify
 from labelproof.verification.labels import LabelSets, read_label_sets
 from labelproof.verification.progress import progress_bar
 
-__all__ = ["AS_FOUND", "audit"]
-
-AS_FOUND = "as found"
-"""The rule, thresholds or domain that the model itself tells of."""
+__all__ = ["audit"]
 
 
 def audit(
@@ -131,7 +129,9 @@ def audit(
         raise ValueError("labels must hold at least one label set, got none")
     must_have = None if required is None else read_requirements(required, aligned.names)
     whitening = None if features is None else whiten(features)
-    verifier = _Verifier(found, rule, thresholds, domain, ties, radius, box, n_jobs, time_limit, progress)
+    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
+    options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
+    verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)
     v = verifier.verify(sets)
     reach = None if whitening is None else _reach(v, whitening, n_jobs, progress)
@@ -142,8 +142,7 @@ def audit(
     for group, its_verification in _further_groups(verifier, pairs, triples, predicted, must_have, seed):
         groups.append(group)
         verifications[group["name"]] = its_verification
-    reason = found.domain_reason if _is_as_found(domain) else "These inputs were asked for."
-    facts = layer_facts(found, v.layer, domain_reason=reason)
+    facts = layer_facts(found, v.layer, domain_reason=assumed.domain_reason)
     document: AuditDocument = {
         "format": FORMAT,
         "version": VERSION,
@@ -171,45 +170,20 @@ class _Verifier:
     """Verifies label sets of one layer, always under the same assumptions."""
 
     found: ImportedLayer
-    rule: Any
-    thresholds: Any
-    domain: Any
-    ties: Literal["open", "inactive"]
-    radius: bool
-    box: float
-    n_jobs: int | None
-    time_limit: float | None
-    progress: bool
+    assumed: Assumptions
+    options: dict[str, Any]
 
     def verify(self, sets: LabelSets) -> Verification:
         """Decide label sets, with proofs."""
-        rule, thresholds = self._rule_and_thresholds()
         return verify(
             self.found.weight,
             sets,
             bias=self.found.bias,
-            thresholds=thresholds,
-            rule=rule,
-            ties=self.ties,
-            domain=self.found.domain if _is_as_found(self.domain) else self.domain,
-            radius=self.radius,
-            box=self.box,
-            n_jobs=self.n_jobs,
-            time_limit=self.time_limit,
-            progress=self.progress,
+            thresholds=self.assumed.thresholds,
+            rule=self.assumed.rule,
+            domain=self.assumed.domain,
+            **self.options,
         )
-
-    def _rule_and_thresholds(self) -> tuple[Any, Any]:
-        """Return the model's own rule unless another was asked for; its thresholds go with its rule."""
-        if not _is_as_found(self.rule):
-            return self.rule, None if _is_as_found(self.thresholds) else self.thresholds
-        if _is_as_found(self.thresholds):
-            return self.found.rule, self.found.thresholds
-        return "sigmoid", self.thresholds
-
-
-def _is_as_found(value: Any) -> bool:
-    return isinstance(value, str) and value == AS_FOUND
 
 
 def _reach(v: Verification, whitening: Whitening, n_jobs: int | None, progress: bool) -> npt.NDArray[np.float64]:

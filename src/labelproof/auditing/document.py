@@ -48,6 +48,7 @@ class LayerFacts(TypedDict):
     sha256: str  # of the weights, as the proofs name them
     always_active: list[int]  # labels whose logit is a constant above the threshold
     never_active: list[int]
+    notes: list[str]  # what else is worth knowing about how the layer was read
 
 
 class Data(TypedDict):

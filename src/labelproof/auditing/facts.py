@@ -35,6 +35,7 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str)
         "sha256": sha256_of(layer.weight),
         "always_active": always,
         "never_active": never,
+        "notes": list(found.notes),
     }
 
 

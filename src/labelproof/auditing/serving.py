@@ -37,9 +37,9 @@ def rounded(values: Floats, dtype: str) -> Floats:
 def survives_rounding(v: Verification, dtype: str) -> npt.NDArray[np.bool_]:
     """Return for each label set whether its witness, rounded, is shown to give it in a type's arithmetic.
 
-    Weights, biases and features are rounded to the type, thresholds are not. Products are summed in float32 (float64 for float64), in any
-    order, and no rounding of that can change the sign of a logit that is larger than its error bound. A set that fails
-    may still have another witness: False says *not shown*.
+    Weights, biases and features are rounded to the type, thresholds are not. Products are summed in float32 (float64
+    for float64), in any order, and no rounding of that can change the sign of a logit that is larger than its error
+    bound. A set that fails may still have another witness: False says *not shown*.
 
     Parameters
     ----------

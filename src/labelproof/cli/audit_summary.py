@@ -54,6 +54,8 @@ def print_audit(document: "AuditDocument") -> None:
     for which, label_list in (("always", layer["always_active"]), ("never", layer["never_active"])):
         if label_list:
             out.print(f"Labels that are {which} predicted, as their weights are 0: {_names(document, label_list)}.")
+    for note in layer["notes"]:
+        out.print(f"Note: {note}", soft_wrap=True)
     out.print(_size_table(data))
     for group in document["groups"][1:]:
         out.print(_group_sentence(group), soft_wrap=True)
