@@ -272,3 +272,23 @@ def test_an_encoder_narrower_than_the_head_is_pointed_out():
 def test_a_wrong_argument_is_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_fft_can_be_used_without_gradients_first_and_with_them_later():
+    """What it keeps from the first call must serve the second; the size occurs nowhere else."""
+    head = DFTHead(40, 61, 6, 0, path="fft")
+    x = torch.randn(3, 13)
+    with torch.inference_mode():
+        first = head.logits(x)
+    x.requires_grad_()
+    head.logits(x).sum().backward()
+    torch.testing.assert_close(head.logits(x), first)
+    torch.testing.assert_close(x.grad, head.weight.sum(0).expand(3, -1), atol=1e-5, rtol=1e-5)
+
+
+def test_the_fft_can_be_mapped_and_differentiated_row_by_row():
+    head = DFTHead(40, 61, 6, 0, path="fft").double()
+    x = torch.randn(3, 13, dtype=torch.float64)
+    torch.testing.assert_close(torch.vmap(head.logits)(x), head.logits(x))
+    jacobian = torch.func.jacrev(head.logits)(x[0])
+    torch.testing.assert_close(jacobian, head.weight)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from labelproof.simplex import entmax, sparsemax
-from labelproof.simplex.threads import over_rows
+from labelproof.simplex.threads import over_rows, run_together
 
 ALPHAS = (1.05, 1.3, 1.5, 2.0, 2.5, 4.0)
 rng = np.random.default_rng(0)
@@ -157,6 +157,34 @@ def test_any_axis_layout_and_integer_or_half_input():
 def test_the_result_does_not_depend_on_the_number_of_threads():
     z = rng.standard_normal((600, 1000))
     np.testing.assert_array_equal(sparsemax(z, n_jobs=1), sparsemax(z, n_jobs=3))
+
+
+def test_rows_do_not_depend_on_their_neighbours():
+    """Short rows are searched side by side, eight at a time."""
+    z = rng.standard_normal((21, 50)) * np.logspace(-3, 3, 21)[:, None]
+    z[4], z[9, 3] = -np.inf, np.nan
+    for dtype in (np.float32, np.float64):
+        scores = z.astype(dtype)
+        for alpha in ALPHAS:
+            alone = np.concatenate([entmax(row[None], alpha) for row in scores])
+            np.testing.assert_array_equal(entmax(scores, alpha), alone)
+
+
+def test_single_precision_is_double_precision_rounded_once():
+    for n_labels in (30, 64, 255, 1000):
+        z = rng.standard_normal((40, n_labels)).astype(np.float32)
+        np.testing.assert_array_equal(sparsemax(z), sparsemax(z.astype(np.float64)).astype(np.float32))
+
+
+def test_jobs_run_together_and_any_error_comes_after_all_have_ended():
+    ended = []
+
+    def fail():
+        raise KeyError("first")
+
+    with pytest.raises(KeyError, match="first"):
+        run_together([fail, lambda: ended.append(1), lambda: ended.append(2)])
+    assert sorted(ended) == [1, 2]
 
 
 def test_an_error_in_a_thread_is_raised_in_the_caller():

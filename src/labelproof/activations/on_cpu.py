@@ -2,18 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
 
 from labelproof.activations.on_any_device import jacobian_product
-from labelproof.simplex.kernels import entmax_rows, jacobian_rows
+from labelproof.simplex.kernels import SHORT, entmax_rows, jacobian_rows
 from labelproof.simplex.threads import over_rows
 
-__all__ = ["LISTED", "SHORT", "KernelEntmax", "is_wrapped"]
+__all__ = ["LISTED", "KernelEntmax", "is_wrapped"]
 
 LISTED = 512  # most indices kept per row; a row with a larger support is read again in the backward pass
-SHORT = 256  # rows up to this length are always read again
 
 
 class KernelEntmax(torch.autograd.Function):
@@ -25,32 +25,32 @@ class KernelEntmax(torch.autograd.Function):
         k = scores.shape[-1]
         rows = scores.detach().contiguous().numpy().reshape(-1, k)
         p = torch.empty(scores.shape, dtype=scores.dtype)
-        support = torch.empty((len(rows), min(k // 16, LISTED) if k > SHORT else 0), dtype=torch.int32)
-        size = torch.empty(len(rows), dtype=torch.int32)
-        args = rows, alpha, p.numpy().reshape(-1, k), support.numpy(), size.numpy()
-        over_rows(entmax_rows, *args, n_rows=len(rows), n_columns=k, n_threads=torch.get_num_threads())
-        ctx.save_for_backward(p, support, size)
+        n, room = len(rows), min(k // 16, LISTED) if k > SHORT else 0
+        support, size = np.empty((n, room), np.int32), np.empty(n, np.int32)
+        args = rows, alpha, p.numpy().reshape(-1, k), support, size
+        over_rows(entmax_rows, *args, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
+        ctx.save_for_backward(p)
         ctx.save_for_forward(p)
-        ctx.alpha = alpha
+        ctx.alpha, ctx.support, ctx.size = alpha, support, size
         return p
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """Return the product with the Jacobian, in torch operations where it is itself differentiated or mapped."""
-        p, support, size = ctx.saved_tensors
+        (p,) = ctx.saved_tensors
         if torch.is_grad_enabled() or is_wrapped(gradient):
             return jacobian_product(p, gradient, ctx.alpha), None
         k = p.shape[-1]
         rows = gradient.contiguous().numpy().reshape(-1, k)
         out = torch.empty(p.shape, dtype=p.dtype)
-        args = rows, p.numpy().reshape(-1, k), ctx.alpha, support.numpy(), size.numpy(), out.numpy().reshape(-1, k)
+        args = rows, p.numpy().reshape(-1, k), ctx.alpha, ctx.support, ctx.size, out.numpy().reshape(-1, k)
         over_rows(jacobian_rows, *args, n_rows=len(rows), n_columns=k, n_threads=torch.get_num_threads())
         return out, None
 
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor, _alpha: None) -> Tensor:
         """Return the product with the Jacobian, which is symmetric."""
-        (p,) = ctx.saved_tensors[:1]
+        (p,) = ctx.saved_tensors
         return jacobian_product(p, tangent, ctx.alpha)
 
 

@@ -2,7 +2,7 @@
 
 import math
 import time
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 import torch
@@ -29,10 +29,13 @@ def evaluate_series(x: Tensor, n_nodes: int) -> Tensor:
     -------
     Tensor (..., n_nodes)
     """
-    first = x[..., :1]
-    parts = torch.cat([math.sqrt(2) * first, torch.zeros_like(first), x[..., 1:]], dim=-1) * math.sqrt(0.5 / n_nodes)
-    spectrum = torch.view_as_complex(parts.reshape(*x.shape[:-1], -1, 2)).conj()  # (..., k + 1): a_j - i b_j
-    return torch.fft.irfft(spectrum, n=n_nodes, norm="forward")
+    shares = _shares if not torch.compiler.is_compiling() else _shares.__wrapped__
+    parts = x * shares(x.shape[-1], n_nodes, x.dtype, x.device)
+    spectrum = x.new_zeros(*x.shape[:-1], n_nodes // 2 + 1, 2)  # of full length, or irfft copies it to extend it
+    flat = spectrum.view(*x.shape[:-1], -1)  # Re_0, Im_0, Re_1, ...
+    flat[..., 0] = parts[..., 0]
+    flat[..., 2 : x.shape[-1] + 1] = parts[..., 1:]
+    return torch.fft.irfft(torch.view_as_complex(spectrum), n=n_nodes, norm="forward")
 
 
 def choose_path(x: Tensor, n_labels: int, n_nodes: int) -> Path:
@@ -42,6 +45,16 @@ def choose_path(x: Tensor, n_labels: int, n_nodes: int) -> Path:
         return "fft" if n_columns > COLUMNS_PER_STAGE * math.log2(n_nodes) else "dense"
     rows = 1 << (x.numel() // n_columns - 1).bit_length()
     return _timed(str(x.device), x.dtype, min(rows, 1024), n_columns, n_labels, n_nodes)
+
+
+@lru_cache(maxsize=16)
+def _shares(n_columns: int, n_nodes: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Return the factors that turn a_0, a_1, b_1, ... into a_0, a_1, -b_1, ..., of half the norm from a_1 on."""
+    with torch.inference_mode(False):  # or a gradient could not keep them
+        shares = torch.full((n_columns,), math.sqrt(0.5 / n_nodes), dtype=dtype, device=device)
+        shares[0] *= math.sqrt(2)
+        shares[2::2] *= -1
+    return shares
 
 
 @cache

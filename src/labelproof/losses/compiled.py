@@ -1,6 +1,7 @@
 """When the compiled loops stand in for plain torch, what they take, and how threads share their rows."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
-from labelproof.simplex.threads import shared_pool
+from labelproof.simplex.threads import run_together
 
 __all__ = ["applies", "over_rows", "row_blocks", "target_arrays"]
 
@@ -47,8 +48,13 @@ def row_blocks(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
 
 def over_rows(work: Callable[[int, int, int], None], blocks: list[tuple[int, int]]) -> None:
     """Call ``work(block, start, stop)`` for every block, in threads if torch uses some."""
-    if torch.get_num_threads() == 1 or len(blocks) == 1:
-        for b, (start, stop) in enumerate(blocks):
-            work(b, start, stop)
-        return
-    list(shared_pool().map(lambda block: work(block[0], *block[1]), enumerate(blocks)))
+
+    def every(first: int, step: int) -> None:
+        for b in range(first, len(blocks), step):
+            work(b, *blocks[b])
+
+    threads = min(torch.get_num_threads(), len(blocks))
+    if threads == 1:
+        every(0, 1)
+    else:
+        run_together([partial(every, first, threads) for first in range(threads)])

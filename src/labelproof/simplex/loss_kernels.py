@@ -12,8 +12,16 @@ row i between ends[i] and ends[i + 1]. Both are multiplied by share[i]; a row of
 
 import numpy as np
 
-from labelproof.simplex.kernels import scratch, threshold_row, write_dense
-from labelproof.simplex.root_kernels import gap, loose, probability, raised, strict
+from labelproof.simplex.kernels import (
+    SHORT,
+    TILE,
+    bounds_of_short,
+    scratch,
+    threshold_row,
+    threshold_short,
+    write_dense,
+)
+from labelproof.simplex.root_kernels import allocating, gap, loose, probability, raised, strict
 
 __all__ = ["gradient_rows", "loss_rows"]
 
@@ -21,7 +29,7 @@ _DENSE = -1
 _NO_TARGET = -2
 
 
-@strict
+@allocating
 def loss_rows(  # pragma: no cover - compiled
     X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, start, stop
 ):
@@ -30,15 +38,31 @@ def loss_rows(  # pragma: no cover - compiled
     That is max x and τ in `roots`, and each support with its probabilities in `support` and `chances` where they fit;
     `size` is their number, or −1 where the row of X must be read again, or −2 for a row without a target.
     """
+    targets = (T, ends, columns, values, share)
+    kept = (roots, support, chances, size)
+    _losses(X, alpha, targets, losses, kept, scratch(X), start, stop)
+
+
+@strict
+def _losses(X, alpha, targets, losses, kept, lists, start, stop):  # pragma: no cover - compiled
+    T, ends, columns, values, share = targets
+    roots, support, chances, size = kept
+    maxima, rest, listed, places = lists
     room = support.shape[1]
-    maxima, listed, places = scratch(X, X.shape[1])
+    is_short = X.shape[1] <= SHORT
     for i in range(start, stop):
+        if is_short and (i - start) % TILE == 0:
+            last = min(i + TILE, stop)
+            bounds_of_short(X[i:last], alpha, roots[i:last])
         if share[i] == 0.0:
             losses[i] = 0.0
             size[i] = _NO_TARGET
             continue
-        x = X[i]
-        top, tau, n = threshold_row(x, alpha, maxima, listed, places)
+        x, n = X[i], _DENSE
+        if is_short:
+            top, tau = threshold_short(x, alpha, roots[i, 0], roots[i, 1])
+        else:
+            top, tau, n = threshold_row(x, alpha, maxima, rest, listed, places)
         roots[i, 0], roots[i, 1] = top, tau
         size[i] = n if n <= room else _DENSE
         if np.isnan(top):

@@ -1,15 +1,35 @@
 # mypy: disallow-untyped-decorators=False, disallow-untyped-defs=False, disallow-untyped-calls=False
 """Compiled search for the τ of α-entmax: Σ u_j^r = 1 for u_j = max(s (x_j − max x) − τ, 0), s = α − 1, r = 1/s."""
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numba.extending import intrinsic
 
-__all__ = ["gap", "loose", "newton_2", "newton_in_kind", "probability", "raised", "root", "strict", "sums"]
+__all__ = [
+    "allocating",
+    "gap",
+    "larger",
+    "loose",
+    "newton_in_kind",
+    "probability",
+    "raised",
+    "root",
+    "step_2",
+    "step_15",
+    "strict",
+    "sums",
+]
 
-strict = njit(cache=True, nogil=True, error_model="numpy", fastmath=False)  # False, or a caller's setting is inherited
-loose = njit(  # sums in any order, and only where NaN has been excluded
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}
+_njit: Any = njit  # its types leave out _nrt
+# Without _nrt no references are counted: rows are views that end with a call, and counting took a quarter of the time.
+# fastmath is False, not left out, or a caller's setting would be inherited.
+strict = _njit(cache=True, nogil=True, error_model="numpy", fastmath=False, _nrt=False)
+loose = _njit(  # sums in any order, and only where NaN has been excluded
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}, _nrt=False
 )
+allocating = njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
 _SLACK = 1e-5  # more than the error of a bound computed in single precision
 
 
@@ -17,7 +37,7 @@ _SLACK = 1e-5  # more than the error of a bound computed in single precision
 def root(x, top, scale, alpha, bound):  # pragma: no cover - compiled
     """Return τ with Σ max(scale (x_j − top) − τ, 0)^r = 1, from a lower bound of it, in double precision."""
     if alpha == 2.0 or alpha == 1.5:
-        return _newton(x, top, scale, bound, alpha, 100, 1e-14)
+        return _newton(x, top, scale, bound, alpha, 100, 1e-9, np.float64)  # the next step would be its square
     low, high = -1.0, -((1.0 / x.shape[0]) ** (alpha - 1.0))
     tau = min(bound, high)
     for _ in range(200):
@@ -34,48 +54,57 @@ def root(x, top, scale, alpha, bound):  # pragma: no cover - compiled
 
 
 @strict
-def newton_in_kind(x, top, tau, alpha, steps):  # pragma: no cover - compiled
-    """Return a lower bound of τ from Newton steps in the precision of x, whose error is subtracted."""
+def newton_in_kind(x, top, alpha, tau, steps):  # pragma: no cover - compiled
+    """Return a lower bound of τ from Newton steps in the precision of x, whose error is subtracted.
+
+    The steps may start on either side: the sums are convex in τ, so that the first step ends below the root.
+    """
     kind = x.dtype.type
-    return np.float64(_newton(x, kind(top), kind(alpha - 1.0), kind(tau), alpha, steps, 1e-6)) - _SLACK
+    tau = _newton(x, kind(top), kind(alpha - 1.0), kind(tau), alpha, steps, 1e-6, kind)
+    return max(-1.0, np.float64(tau) - _SLACK)
 
 
-@loose
-def _newton(x, top, scale, tau, alpha, steps, tolerance):  # pragma: no cover - compiled
-    """Take Newton's steps up from τ in its own precision, until they end: for α = 2 or 1.5."""
-    if alpha == 2.0:
-        return newton_2(x, top, tau, steps)
-    zero = 0 * tau
+@strict
+def _newton(x, top, scale, tau, alpha, steps, tolerance, kind):  # pragma: no cover - compiled
+    """Take Newton's steps in the precision `kind` until they end: for α = 2 or 1.5."""
+    last = -1
     for _ in range(steps):
-        total, slope = zero, zero
-        for j in range(x.shape[0]):
-            u = gap(x[j], top, scale, tau)
-            u = u if u > zero else zero
-            total += u * u
-            slope += u
-        step = (total - np.sqrt(total)) / slope
-        tau += step
-        if abs(step) <= -tolerance * tau:
-            break
+        if alpha == 2.0:
+            tau, count = step_2(x, top, tau, kind)
+            if count == last:
+                break  # the support is the same
+            last = count
+        else:
+            old = tau
+            tau = step_15(x, top, scale, tau, kind)
+            if abs(tau - old) <= -tolerance * tau:
+                break
     return tau
 
 
 @loose
-def newton_2(x, top, tau, steps):  # pragma: no cover - compiled
-    """Take Newton's steps for α = 2, until the support stays the same."""
-    zero, one = 0 * tau, 0 * tau + 1
-    last = one * x.shape[0] + one
-    for _ in range(steps):
-        total, count = zero, zero
-        for j in range(x.shape[0]):
-            u = gap(x[j], top, one, tau)
-            total += u if u > zero else zero
-            count += one if u > zero else zero
-        tau += (total - one) / count
-        if count == last:
-            break
-        last = count
-    return tau
+def step_2(x, top, tau, kind):  # pragma: no cover - compiled
+    """Take one step for α = 2; return τ and the size of the support that it is right for."""
+    zero, one = kind(0), kind(1)  # a plain 0 would turn all to double precision
+    total, count = zero, zero
+    for j in range(x.shape[0]):
+        u = gap(x[j], top, one, tau)
+        total += u if u > zero else zero
+        count += one if u > zero else zero
+    return tau + (total - one) / count, count
+
+
+@loose
+def step_15(x, top, scale, tau, kind):  # pragma: no cover - compiled
+    """Take one step for α = 1.5."""
+    zero = kind(0)
+    total, slope = zero, zero
+    for j in range(x.shape[0]):
+        u = gap(x[j], top, scale, tau)
+        u = u if u > zero else zero
+        total += u * u
+        slope += u
+    return tau + (total - np.sqrt(total)) / slope
 
 
 @loose
@@ -96,6 +125,22 @@ def sums(x, top, scale, tau, alpha):  # pragma: no cover - compiled
 def gap(x, top, scale, tau):  # pragma: no cover - compiled
     """Return scale (x − top) − τ, in this order: fast-math would subtract top + τ, which loses digits."""
     return scale * (x - top) - tau
+
+
+def _larger(_context, a, b):
+    """Return the larger of two numbers that are not NaN.
+
+    The flags on the choice, which numba leaves out, are what lets the compiler take many at once.
+    """
+
+    def code(_context, builder, _signature, arguments):
+        flags = ("nnan", "nsz")
+        return builder.select(builder.fcmp_ordered(">", *arguments, flags=flags), *arguments, flags=flags)
+
+    return a(a, b), code
+
+
+larger: Any = intrinsic(_larger)
 
 
 @loose

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from labelproof.activations import entmax
-from labelproof.activations.on_cpu import LISTED, SHORT, is_wrapped
+from labelproof.activations.on_cpu import LISTED, is_wrapped
 from labelproof.losses.fenchel_young.batch import Batch
+from labelproof.simplex.kernels import SHORT
 from labelproof.simplex.loss_kernels import gradient_rows, loss_rows
 from labelproof.simplex.threads import over_rows
 
@@ -50,18 +52,18 @@ class _KernelLosses(torch.autograd.Function):
         z, factor = logits.contiguous(), batch.inverse
         n, k = z.shape
         room = min(k // 16, LISTED) if k > SHORT else 0
-        losses, roots = torch.empty(n, dtype=torch.float64), torch.empty((n, 2), dtype=torch.float64)
-        support, chances = torch.empty((n, room), dtype=torch.int32), z.new_empty((n, room))
-        kept = roots, support, chances, torch.empty(n, dtype=torch.int32)
-        given = z.numpy(), alpha, *batch.targets.arrays(), factor.numpy(), losses.numpy(), *(t.numpy() for t in kept)
+        rows, losses = z.numpy(), z.new_empty(n)
+        support, chances = np.empty((n, room), np.int32), np.empty((n, room), rows.dtype)
+        kept = np.empty((n, 2)), support, chances, np.empty(n, np.int32)
+        given = rows, alpha, *batch.targets.arrays(), factor.numpy(), losses.numpy(), *kept
         over_rows(loss_rows, *given, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
-        ctx.save_for_backward(logits, factor, *kept)
-        ctx.batch, ctx.alpha = batch, alpha
-        return losses.to(z.dtype)
+        ctx.save_for_backward(logits, factor)
+        ctx.batch, ctx.alpha, ctx.kept = batch, alpha, kept
+        return losses
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        logits, factor, *kept = ctx.saved_tensors
+        logits, factor = ctx.saved_tensors
         if torch.is_grad_enabled() or is_wrapped(gradient):  # the gradient itself is to be differentiated or mapped
             with torch.enable_grad():
                 losses = _plain_losses(logits, ctx.batch, ctx.alpha)
@@ -69,7 +71,7 @@ class _KernelLosses(torch.autograd.Function):
         z = logits.contiguous()
         n, k = z.shape
         out = torch.empty_like(z)
-        arrays = (t.numpy() for t in (factor, gradient.contiguous(), *kept, out))
+        arrays = factor.numpy(), gradient.contiguous().numpy(), *ctx.kept, out.numpy()
         given = z.numpy(), ctx.alpha, *ctx.batch.targets.arrays(), *arrays
         over_rows(gradient_rows, *given, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
         return out, None, None
