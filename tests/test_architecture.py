@@ -9,7 +9,8 @@ import labelproof
 
 ROOT = Path(labelproof.__file__).parent
 LAYERS = [
-    {"errors", "simplex"},
+    {"errors"},
+    {"arrayfiles", "simplex"},
     {"verification", "metrics", "data"},
     {"decisions"},
     {"heads", "activations"},
@@ -25,7 +26,7 @@ LAYERS = [
     {"cli"},
     {"__init__", "__main__"},
 ]
-WITHOUT_TORCH = {"errors", "simplex", "verification", "metrics", "data", "decisions", "__init__"}
+WITHOUT_TORCH = {"errors", "arrayfiles", "simplex", "verification", "metrics", "data", "decisions", "__init__"}
 
 
 def room(path):

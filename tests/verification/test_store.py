@@ -275,7 +275,7 @@ def test_pickles_are_refused(path):
 
 def test_a_file_that_would_fill_the_memory_is_refused(path, monkeypatch):
     saved(path)
-    monkeypatch.setattr("labelproof.verification.arrays.MAX_BYTES", 1000)
+    monkeypatch.setattr("labelproof.arrayfiles.MAX_BYTES", 1000)
     with pytest.raises(DataFormatError, match="expected at most 1000 bytes of arrays"):
         lp.load_verification(path, WEIGHT)
 

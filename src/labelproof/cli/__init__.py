@@ -14,6 +14,7 @@ from labelproof.cli.data import data
 from labelproof.cli.demo import demo
 from labelproof.cli.evaluate import evaluate
 from labelproof.cli.explain import explain
+from labelproof.cli.explore import explore
 from labelproof.cli.plan import plan
 from labelproof.cli.predict import predict
 from labelproof.cli.report import report
@@ -27,6 +28,7 @@ app = typer.Typer(cls=Verbs, add_completion=False, context_settings={"help_optio
 app.command(epilog="Example: labelproof demo")(demo)
 app.command(epilog="Example: labelproof audit my-model/ --labels test.csv -o audit --fail-under 0.99")(audit)
 app.command(epilog="Example: labelproof report audits/first audits/second -o report.html")(report)
+app.command(epilog="Example: labelproof explore my-model/ --labels test.csv")(explore)
 app.add_typer(data, name="data")
 app.command(epilog="Example: labelproof verify W.npz --labels Y.npz -o result.npz --fail-under 0.99")(verify)
 app.command(epilog="Example: labelproof check result.npz --weights W.npz")(check)

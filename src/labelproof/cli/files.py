@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.arrayfiles import read_array, read_arrays
 from labelproof.errors import DataFormatError
-from labelproof.verification.arrays import read_array, read_arrays
 
 __all__ = [
     "Classifier",

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.arrayfiles import read_arrays
 from labelproof.cli import files
 from labelproof.errors import DataFormatError
-from labelproof.verification.arrays import read_arrays
 from labelproof.verification.labels import read_label_sets
 
 __all__ = ["read_scores", "read_true_labels", "require_free_output"]

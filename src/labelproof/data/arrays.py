@@ -6,18 +6,15 @@ names ``labels_data``, ``labels_indices``, ``labels_indptr`` and ``labels_shape`
 as ``texts_bytes`` (UTF-8, one after the other) and ``texts_ends``.
 """
 
-import math
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof import arrayfiles
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import MAX_LABELS
 from labelproof.data.textfile import LIMITS, Limits
@@ -27,10 +24,6 @@ __all__ = ["arrays_of", "read_arrays", "read_matrix", "read_npz", "read_pair"]
 
 Array = npt.NDArray[Any]
 _STRINGS = ("label_names", "texts", "text_pairs", "feature_names", "image_paths", "split", "groups", "times")
-_DAMAGES = (
-    *(ValueError, KeyError, IndexError, TypeError, OverflowError),  # of numbers that do not fit each other
-    *(EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),  # of a zip file
-)
 _OTHER_NAMES = {"labels": ("Y", "y"), "features": ("X",)}
 
 
@@ -64,7 +57,7 @@ def read_matrix(path: Path, limits: Limits = LIMITS) -> Any:
         if not path.is_file():
             raise DataFormatError(f"{path}: no such file")
         with open(path, "rb") as stream:
-            return _read_npy(stream, path.stat().st_size, path.name)
+            return arrayfiles.read_array(stream, path.stat().st_size, path.name)
     arrays = read_arrays(path, limits)
     if "indptr" in arrays:
         return _sparse(arrays, "", path.name)
@@ -78,19 +71,7 @@ def read_arrays(path: Path, limits: Limits = LIMITS) -> dict[str, Array]:
     if not path.is_file():
         raise DataFormatError(f"{path}: no such file")
     most = max(limits.free_bytes, limits.expansion * path.stat().st_size)
-    with open(path, "rb") as stream, _damage(path.name), zipfile.ZipFile(stream) as archive:
-        members = archive.infolist()
-        size = sum(member.file_size for member in members)
-        if size > most:
-            raise DataFormatError(
-                f"{path.name}: expected at most {most} bytes after unpacking (see Limits), got {size}"
-            )
-        arrays = {}
-        for member in members:
-            key = member.filename.removesuffix(".npy")
-            with archive.open(member) as inner:
-                arrays[key] = _read_npy(inner, member.file_size, f"{path.name}: {key}")
-        return arrays
+    return arrayfiles.read_arrays(path, most_bytes=most)
 
 
 def arrays_of(data: Dataset) -> dict[str, Array]:
@@ -139,7 +120,7 @@ def _member(arrays: Mapping[str, Array], name: str, source: str) -> Any:
 
 
 def _sparse(arrays: Mapping[str, Array], prefix: str, source: str) -> Any:
-    with _damage(source):
+    with arrayfiles.told_in_one_sentence(source):
         if arrays.get("format", np.array(b"csr")).item() not in (b"csr", "csr"):
             raise DataFormatError(f"{source}: expected a sparse matrix in CSR form, got {arrays['format'].item()!r}")
         data, indices, indptr, shape = (arrays[f"{prefix}{part}"] for part in ("data", "indices", "indptr", "shape"))
@@ -150,30 +131,7 @@ def _sparse(arrays: Mapping[str, Array], prefix: str, source: str) -> Any:
 
 def _strings(arrays: Mapping[str, Array], name: str, source: str) -> tuple[str, ...] | None:
     if f"{name}_ends" in arrays:
-        with _damage(source):
+        with arrayfiles.told_in_one_sentence(source):
             flat, ends = arrays[f"{name}_bytes"].tobytes(), arrays[f"{name}_ends"].tolist()
             return tuple(flat[a:b].decode() for a, b in zip([0, *ends[:-1]], ends, strict=True))
     return tuple(arrays[name].astype(str).tolist()) if name in arrays else None
-
-
-def _read_npy(stream: IO[bytes], size: int, name: str) -> Array:
-    """Read one array in the .npy format that must fill a stream of this many bytes."""
-    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    with _damage(name):
-        shape, by_column, dtype = headers[np.lib.format.read_magic(stream)](stream)
-        if dtype.hasobject:
-            raise DataFormatError(f"{name}: expected plain numbers or strings, got pickled objects, which are not read")
-        expected = math.prod(shape) * dtype.itemsize
-        if min(shape, default=0) < 0 or expected != size - stream.tell():
-            raise DataFormatError(f"{name}: expected {expected} bytes for shape {shape}, got {size - stream.tell()}")
-        return np.frombuffer(bytearray(stream.read(expected)), dtype).reshape(shape, order="F" if by_column else "C")
-
-
-@contextmanager
-def _damage(name: str) -> Iterator[None]:
-    """Turn whatever a damaged file does to a reader into one sentence."""
-    try:
-        yield
-    except _DAMAGES as error:
-        what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataFormatError(f"{name}: damaged, or not a file of this kind ({what})") from error

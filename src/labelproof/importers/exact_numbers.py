@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.arrayfiles import MAX_BYTES
 from labelproof.importers.layer import ImportedLayer
-from labelproof.verification.arrays import MAX_BYTES
 
 __all__ = ["exact", "finite_layer", "refuse_size"]
 

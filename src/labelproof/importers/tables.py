@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.arrayfiles import read_array, read_arrays
 from labelproof.errors import DataFormatError
 from labelproof.importers.archives import refuse_bombs
 from labelproof.importers.exact_numbers import refuse_size
-from labelproof.verification.arrays import read_array, read_arrays
 
 __all__ = ["SEPARATORS", "checked_arrays", "read_table", "sparse_of"]
 

@@ -21,8 +21,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.arrayfiles import read_arrays, told_in_one_sentence
 from labelproof.errors import DataFormatError
-from labelproof.verification.arrays import read_arrays, told_in_one_sentence
 from labelproof.verification.brackets import Radii
 from labelproof.verification.labels import LabelSets
 from labelproof.verification.regions import OutputLayer, make_layer

@@ -20,14 +20,27 @@ MAX_BYTES = 16 * 2**30
 """The most that the arrays of one file may take up in memory."""
 
 
-def read_arrays(path: str | os.PathLike[str], *, only: set[str] | None = None) -> dict[str, Array]:
-    """Read the arrays of an .npz file, refusing pickles, damaged files, and sizes that are not those of the file."""
+def read_arrays(
+    path: str | os.PathLike[str], *, only: set[str] | None = None, most_bytes: int | None = None
+) -> dict[str, Array]:
+    """Read the arrays of an .npz file, refusing pickles, damaged files, and sizes that are not those of the file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    only
+        Names of the arrays to read; default: all.
+    most_bytes
+        That all arrays may take up together; default: `MAX_BYTES`.
+    """
     name = Path(path).name
+    most = MAX_BYTES if most_bytes is None else most_bytes
     with open(path, "rb") as stream, told_in_one_sentence(name), zipfile.ZipFile(stream) as archive:
         members = archive.infolist()
         size = sum(member.file_size for member in members)
-        if size > MAX_BYTES:
-            raise DataFormatError(f"{name}: expected at most {MAX_BYTES} bytes of arrays, got {size}")
+        if size > most:
+            raise DataFormatError(f"{name}: expected at most {most} bytes of arrays, got {size}")
         arrays = {}
         for member in members:
             key = member.filename.removesuffix(".npy")
