@@ -6,6 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted
+from labelproof.cli.models import (
+    FoundDomain,
+    FoundRule,
+    FoundThresholds,
+    InactiveTies,
+    LayerBias,
+    ModelFile,
+    WeightKey,
+    as_asked,
+    read_model,
+)
 from labelproof.cli.options import AsJson, Jobs, LabelNames, TimeLimit
 
 if TYPE_CHECKING:
@@ -15,14 +26,7 @@ __all__ = ["audit"]
 
 
 def audit(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            help="A model folder (labelproof, Hugging Face), or a file: .safetensors, .pt, .ckpt, .bin, .skops, .onnx, "
-            ".npz, .npy, .csv.",
-            show_default=False,
-        ),
-    ],
+    model: ModelFile,
     labels: Annotated[
         str,
         typer.Option(
@@ -44,29 +48,12 @@ def audit(
         str | None, typer.Option(help="Column of the labels in a table.", show_default=False)
     ] = None,
     label_names: LabelNames = None,
-    weight_key: Annotated[
-        str | None, typer.Option(help="Which tensor is the output layer.", show_default=False)
-    ] = None,
-    bias: Annotated[Path | None, typer.Option(help="Bias of each label, from a file.", show_default=False)] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(metavar="sigmoid|topk|sparsemax", help="By default the model's own.", show_default=False),
-    ] = None,
-    thresholds: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|NUMBER", help="By default the model's own, else ½.", show_default=False),
-    ] = None,
-    ties: Annotated[
-        str, typer.Option(metavar="open|inactive", help="'inactive' is what logits > 0 computes.")
-    ] = "inactive",
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            metavar="free|nonnegative|LOW,HIGH",
-            help="Which features reach the layer; by default what the model tells.",
-            show_default=False,
-        ),
-    ] = None,
+    weight_key: WeightKey = None,
+    bias: LayerBias = None,
+    rule: FoundRule = None,
+    thresholds: FoundThresholds = None,
+    ties: InactiveTies = "inactive",
+    domain: FoundDomain = None,
     radius: Annotated[bool, typer.Option("--radius", help="Also measure how much room each set has.")] = False,
     box: Annotated[float, typer.Option(help="Bound on the features for the radius.")] = 1e4,
     features: Annotated[
@@ -105,28 +92,22 @@ def audit(
 
     Exit code 1 if a set of --require, or a larger share than --fail-under allows, cannot be predicted.
     """
-    from labelproof.auditing import AS_FOUND
     from labelproof.auditing import audit as run
     from labelproof.cli import files
     from labelproof.cli.audit_inputs import read_audit_labels, read_required
     from labelproof.cli.audit_summary import print_audit, summary_of
-    from labelproof.importers import read_layer
 
     if features is not None and reach:
         raise ValueError("either --features or --reach can be given, got both")
     _require_room(output)
-    given = files.read_label_names(label_names)
-    layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=None if given is None else len(given))
-    names = layer.label_names if given is None else tuple(given)
+    layer, names = read_model(model, weight_key, bias, label_names)
     data = read_audit_labels(labels, names, part=part, label_column=label_column)
     found = run(
         layer,
         data,
         label_names=names,
-        rule=AS_FOUND if rule is None else rule,
-        thresholds=AS_FOUND if thresholds is None else files.read_thresholds(thresholds),
+        **as_asked(rule, thresholds, domain),
         ties=ties,  # type: ignore[arg-type] # verify says which there are
-        domain=AS_FOUND if domain is None else None if domain == "free" else files.parse_domain(domain),
         radius=radius,
         box=box,
         features=_features(features, layer, data) if reach or features is not None else None,

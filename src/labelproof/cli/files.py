@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.arrayfiles import read_array, read_arrays
+from labelproof.arrayfiles import read_arrays
 from labelproof.errors import DataFormatError
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,30 +65,9 @@ def _weight_and_bias(path: Path) -> tuple[Array, Array | None]:
 
 def read_numbers(path: Path) -> Array:
     """Read one array of numbers from a .npy, .npz (of one array), .csv, .tsv or .txt file."""
-    existing(path)
-    if path.suffix == ".npy":
-        with open(path, "rb") as stream:
-            return read_array(stream, path.stat().st_size, path.name)
-    if path.suffix == ".npz":
-        arrays = read_arrays(path)
-        if len(arrays) != 1:
-            raise DataFormatError(f"{path.name}: expected one array, got {', '.join(sorted(arrays)) or 'none'}")
-        return next(iter(arrays.values()))
-    if path.suffix in SEPARATORS:
-        return _table(path, SEPARATORS[path.suffix])
-    raise DataFormatError(f"{path.name}: expected a file .npy, .npz, .csv, .tsv or .txt, got {path.suffix!r}")
+    from labelproof.importers.tables import read_table
 
-
-def _table(path: Path, separator: str | None) -> Array:
-    lines = _lines(path)
-    if not any(line.strip() for line in lines):
-        raise DataFormatError(f"{path.name}: expected rows of numbers, got an empty file")
-    try:
-        return np.loadtxt(lines, delimiter=separator, ndmin=2)
-    except ValueError as error:
-        what = str(error).splitlines()[0].split(";")[0].rstrip(".")
-        hint = " (is that a header line? it must be removed)" if "row 0" in what else ""
-        raise DataFormatError(f"{path.name}: expected rows of numbers: {what}{hint}") from error
+    return read_table(path)
 
 
 def _vector(path: Path) -> Array:
