@@ -9,8 +9,8 @@ from labelproof.report.wording import SUPERSCRIPTS
 
 __all__ = ["Mark", "log_histogram"]
 
-WIDTH, HEIGHT = 420.0, 210.0
-LEFT, RIGHT, TOP, BOTTOM = 40.0, 18.0, 34.0, 28.0
+WIDTH, HEIGHT = 420.0, 224.0
+LEFT, RIGHT, TOP, BOTTOM = 40.0, 18.0, 48.0, 28.0
 MOST_BINS = 36
 MOST_TICKS = 9
 BINS_PER_DECADE = (40, 20, 10, 5, 4, 2, 1, 0.5, 0.2, 0.1, 0.05)
@@ -132,10 +132,10 @@ def _power(digit: int, exponent: int) -> str:
 
 
 def _marks(scale: _Scale, marks: Sequence[Mark]) -> list[Svg]:
-    """Draw the lines; words take turns on two heights, so that near ones stay readable."""
+    """Draw the lines; words take turns on three heights, the last one highest, so that no line crosses a word."""
     drawn = []
-    for i, mark in enumerate(sorted(marks, key=lambda mark: mark.value)):
-        x, y = scale.x(scale.bins(math.log10(mark.value))), 12.0 + 14.0 * (i % 2)
+    for i, mark in enumerate(sorted(marks, key=lambda mark: -mark.value)):
+        x, y = scale.x(scale.bins(math.log10(mark.value))), 12.0 + 14.0 * (i % 3)
         anchor = "start" if x < LEFT + 60 else "end" if x > WIDTH - RIGHT - 60 else "middle"
         drawn.append(element("line", class_="mark", x1=x, x2=x, y1=y + 4, y2=HEIGHT - BOTTOM))
         drawn.append(element("text", mark.text, class_="mark", x=x, y=y, text_anchor=anchor))
