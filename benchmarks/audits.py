@@ -29,7 +29,7 @@ from labelproof.training import TrainConfig, fit
 
 HERE = Path(__file__).parent
 KEPT = HERE / "weights" / "audits"
-TEXTS = 12_000  # of arxiv, for time; the encoder reads about 60 a second and core
+TEXTS = 6_000  # of arxiv, for time; the encoder reads about 60 a second and core
 
 
 def encoder_folder() -> Path:

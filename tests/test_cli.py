@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import numba
@@ -14,7 +13,7 @@ import scipy.sparse
 from typer.testing import CliRunner
 
 import labelproof as lp
-from labelproof.cli import app, files, synthetic
+from labelproof.cli import app, files
 from labelproof.errors import DataFormatError
 from labelproof.verification.compilation import announcing_compilation
 
@@ -558,27 +557,3 @@ def test_plan_refuses(folder):
     assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "3", "--sample", "0"), "n_sample must be a positive number")
     np.save("Y.npy", np.zeros((0, 3)))
     assert_refused(run("plan", "-l", "Y.npy"), "labels must hold at least one set")
-
-
-# demo
-
-
-@pytest.fixture
-def small_demo(folder, monkeypatch):
-    small = partial(synthetic.fitted_problem, n_train=300, n_test=30, steps=25)
-    monkeypatch.setattr(synthetic, "fitted_problem", small)
-
-
-def test_the_demo_shows_both_layers_and_a_proof(small_demo):
-    done = run("demo")
-    assert done.exit_code == 0, done.output
-    for words in ("bottleneck, fitted", "DFT, ≤ 25 labels", "to 300 documents", "add up to exactly 0"):
-        assert words in done.stdout
-
-
-def test_the_demo_writes_files_that_the_other_verbs_take(small_demo):
-    layers = report("demo", "-o", "demo", "--seed", "1")["layers"]
-    assert [(layer["d"], layer["sets"]) for layer in layers] == [(50, 30), (51, 30)]
-    again = report("verify", "demo/weight.npy", "-l", "demo/labels.txt", "--label-names", "demo/names.txt")
-    assert again["argmaxable"] == layers[0]["argmaxable"]
-    assert report("check", "demo/result.npz", "-w", "demo/weight.npy")["proven"] is True

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from real_data import figures, folder_of
 
 from labelproof.data import iter_examples, load_dataset
 from labelproof.data.hierarchy import read_hierarchy
 from labelproof.errors import DataFormatError
+from real_data import figures, folder_of
 
 DENSE = """% a comment
 @relation 'animals: -C 2'

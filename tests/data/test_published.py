@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from real_data import figures, folder_of
 
 from labelproof.data import Limits, iter_examples, load_dataset
 from labelproof.data.jsondocument import iter_members
@@ -19,6 +18,7 @@ from labelproof.data.published.pubmed import iter_pubmed
 from labelproof.data.published.reuters import read_reuters
 from labelproof.data.published.voc import read_voc
 from labelproof.errors import DataFormatError
+from real_data import figures, folder_of
 
 
 def write(path, text, encoding="utf-8"):

@@ -40,7 +40,8 @@ def test_commas_belong_to_names_unless_they_separate(tmp_path):
 def test_labels_in_columns_of_their_own(tmp_path):
     path = write(tmp_path / "a.csv", "comment,toxic,rude\na,1,0\nb,1,1\nc,0,0\n")
     data = load_dataset(path, text="comment", labels=["toxic", "rude"])
-    assert data.label_sets() == [("toxic",), ("rude", "toxic"), ()]
+    assert data.label_names == ("toxic", "rude")  # in the order in which they were named
+    assert data.label_sets() == [("toxic",), ("toxic", "rude"), ()]
     wrong = write(tmp_path / "b.csv", "comment,toxic,rude\na,1,0\nb,2,1\n")
     with pytest.raises(DataFormatError, match=r"b\.csv, line 3: expected 0 or 1 in the label column 'toxic', got '2'"):
         load_dataset(wrong, text="comment", labels=["toxic", "rude"])

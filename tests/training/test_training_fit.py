@@ -311,6 +311,43 @@ def test_tensorboard_is_refused_where_it_is_not_installed(features, config, tmp_
         fit(config(trainer={"tensorboard": True}), features, out=tmp_path, progress=False)
 
 
+def test_tensorboard_shows_the_values_of_every_epoch(features, config, tmp_path):
+    accumulator = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator", reason="the package tensorboard is not installed"
+    )
+    fitted = fit(config(trainer={"epochs": 3, "tensorboard": True}), features, out=tmp_path, progress=False)
+    events = accumulator.EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    for name in ("loss", "micro-f1"):
+        logged = [event.value for event in events.Scalars(name)]
+        assert logged == pytest.approx([row[name] for row in fitted.history], rel=1e-6)
+
+
+def test_stratification_gives_rare_labels_to_the_training_part(features):
+    """Of the labels on two examples, a tenth would be none at random in most cases; here training has at least one."""
+    labels = np.zeros((100, 30), bool)
+    labels[np.arange(60), np.repeat(np.arange(30), 2)] = True
+    data = Dataset(labels, tuple(map(str, range(30))), features=np.zeros((100, 1)))
+    parts = divide(data, DataConfig(validation=0.2, test=0.2), seed=0)
+    assert (parts.training.labels.sum(axis=0) >= 1).all()
+    assert len(parts.training) + len(parts.validation) + len(parts.test) == 100
+
+
+def test_a_test_part_is_held_out_where_there_is_none(features):
+    parts = divide(features, DataConfig(validation=0.25, test=0.25), seed=0)
+    rows = [{row.tobytes() for row in part.features} for part in (parts.training, parts.validation, parts.test)]
+    assert sum(map(len, rows)) == len(set().union(*rows)) == 120
+    assert 20 <= len(parts.test) <= 40
+    split = np.array(["train"] * 100 + ["test"] * 20)
+    assert len(divide(features.with_split(split), DataConfig(test=0.5), seed=0).test) == 20
+
+
+def test_few_examples_still_leave_one_to_validate_on():
+    pair = Dataset(np.eye(2, dtype=bool), ("a", "b"), features=np.eye(2))
+    parts = divide(pair, DataConfig(validation=0.1), seed=0)
+    assert (len(parts.training), len(parts.validation)) == (1, 1)
+
+
 def test_a_history_without_epochs_has_no_picture(tmp_path):
     with pytest.raises(ValueError, match="history must have at least one epoch"):
         plot_history([], tmp_path / "curve.png")

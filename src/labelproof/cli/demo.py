@@ -1,162 +1,168 @@
-"""labelproof demo: the main job from end to end, on made-up data."""
+"""labelproof demo: the main job from end to end, on made-up data or on the user's own."""
 
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
-from labelproof.cli.console import console, percent, print_json, progress_wanted, table
+from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
 from labelproof.cli.options import AsJson
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from labelproof.cli.synthetic import Problem
-    from labelproof.verification import Verification
+    from labelproof.comparison import Outcome
+    from labelproof.data import Dataset
 
 __all__ = ["demo"]
+
+FOLDER = Path("labelproof-demo")
 
 
 def demo(
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder for the weights, labels and proofs.", show_default=False),
+        Path, typer.Option("--output", "-o", help="Folder for the report, the models and the proofs.")
+    ] = FOLDER,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="PATH",
+            help="Your own data, in any format that load_dataset reads; by default they are made up.",
+            show_default=False,
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the made-up data.")] = 0,
+    format: Annotated[  # noqa: A002 - the word that users look for
+        str | None, typer.Option("--format", help="Format of PATH; by default its name tells.", show_default=False)
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", metavar="COLUMN", help="Column of the text; several are joined.")
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--labels", metavar="COLUMN", help="Column of the labels, or several columns of 0 and 1."),
+    ] = None,
+    features: Annotated[
+        list[str] | None, typer.Option("--features", metavar="COLUMN", help="Columns of features instead of a text.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column that says train, valid or test.", show_default=False)
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Examples of one group stay together.", show_default=False)
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What stands between labels in a string; by default ; or |.", show_default=False)
+    ] = None,
+    min_count: Annotated[int, typer.Option(help="Leave out labels with fewer training examples.", min=1)] = 1,
+    width: Annotated[
+        int | None,
+        typer.Option(
+            "--width",
+            "-d",
+            help="Features of the bottleneck; by default 25, or a quarter of the labels.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="At most so many; training stops early.", min=1)] = 30,
+    seed: Annotated[int, typer.Option(help="Seed of the data, the parts and the weights.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a bottleneck layer to made-up data, verify 1,000 label sets with proof, and compare a DFT layer."""
-    from labelproof.cli import summary
-    from labelproof.cli.synthetic import fitted_problem
+    """Train four output layers on the same data, and prove which test label sets each can predict."""
+    with _missing_package_is_bad_input():
+        from labelproof.comparison.writing import require_free, save_comparison
+        from labelproof.data import load_dataset, topic_data
+
+        require_free(output)  # before the work, not after it
+        if data is None:
+            dataset = topic_data(8000, 1000, 4000, cardinality=6.0, n_words=100.0, seed=seed)
+        else:
+            dataset = load_dataset(
+                data,
+                format=format,
+                text=_one(text),
+                labels=_one(labels),
+                features=_one(features),
+                split=split,
+                group=group,
+                separator=separator,
+            )
+        outcomes = list(_outcomes(dataset, width, epochs, min_count, seed, quiet=as_json))
+        save_comparison(output, outcomes, title="Four output layers on the same data")
+    if as_json:
+        print_json({"output": str(output), "heads": [outcome.to_dict() for outcome in outcomes]})
+    else:
+        _print(outcomes, output)
+
+
+def _outcomes(
+    dataset: "Dataset", width: int | None, epochs: int, min_count: int, seed: int, *, quiet: bool
+) -> "Iterator[Outcome]":
+    """Train and verify one head after the other; say on standard error how far it is."""
+    from labelproof.comparison import compare, four_heads, recipe
+    from labelproof.comparison.contenders import default_width
+    from labelproof.training.parts import divide
+
+    config = recipe(dataset, epochs=epochs, min_count=min_count, seed=seed)
+    training = divide(dataset, config.data, seed=seed).training
+    heads = four_heads(training.labels, default_width(training.n_labels) if width is None else width)
+    said = Console(stderr=True, highlight=False, markup=False, emoji=False, quiet=quiet)
+    said.print(
+        f"{plural(training.n_labels, 'label')}, {plural(len(training), 'training example')}; four heads to train"
+    )
+    for outcome in compare(config, dataset, heads, progress=progress_wanted() and not quiet):
+        said.print(
+            f"{outcome.name}: {outcome.epochs} epochs in {outcome.train_seconds:.1f} s, "
+            f"{plural(outcome.n_sets, 'label set')} verified in {outcome.verify_seconds:.1f} s"
+        )
+        yield outcome
+
+
+def _print(outcomes: "Sequence[Outcome]", output: Path) -> None:
+    from labelproof.comparison import findings
 
     out = console()
-    if not as_json:
-        out.print("Fitting a bottleneck output layer to made-up documents; then: which label sets can it predict?\n")
-    start = time.perf_counter()
-    problem = fitted_problem(seed=seed)
-    fit_seconds = time.perf_counter() - start
-    runs = _runs(problem, seed)
-    v = runs[0].verification
-    if output is not None:
-        _save(problem, v, output)
-    if as_json:
-        layers = [
-            {"layer": run.name, "d": run.verification.layer.d, **summary.counts(run.verification), **run.seconds()}
-            for run in runs
-        ]
-        print_json({"n_labels": v.layer.n_labels, "fit_seconds": round(fit_seconds, 3), "layers": layers})
-        return
-    out.print(_layers_table(runs))
-    out.print(
-        f"\nThe bottleneck was fitted to {problem.n_train:,} documents in {fit_seconds:.1f} s. "
-        "The DFT layer, with the labels in random order, needs no fitting. "
-        f"The {len(v):,} label sets are those of other documents; for the bottleneck:\n"
-    )
-    out.print(summary.verdict_table(v))
-    _print_conflict(v, problem)
-    if output is not None:
-        _print_next_steps(output)
+    out.print(_table(outcomes))
+    out.print("Sets: the share that the head can predict (argmaxable), with proof. Time: training and verifying.")
+    for sentence in findings(outcomes):
+        out.print(f"\n{sentence}")
+    out.print(f"\nWritten to {output}: report.html, and each head's model and proofs.", soft_wrap=True)
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    name: str
-    verification: "Verification"
-    verify_seconds: float
-    check_seconds: float
-
-    def seconds(self) -> dict[str, float]:
-        return {"verify_seconds": round(self.verify_seconds, 3), "check_seconds": round(self.check_seconds, 3)}
-
-
-def _runs(problem: "Problem", seed: int) -> list[_Run]:
-    """Verify the label sets for the fitted layer and for a DFT layer of about the same width."""
-    import numpy as np
-
-    from labelproof.verification.cyclic import dft_matrix
-
-    n_labels, d = problem.weight.shape
-    order = np.random.default_rng(seed).permutation(n_labels)  # labels that occur together, far apart on the circle
-    dft = dft_matrix(n_labels, d // 2)[order]
-    return [
-        _verify_and_check("bottleneck, fitted", problem.weight, problem.label_sets),
-        _verify_and_check(f"DFT, ≤ {d // 2} labels", dft, problem.label_sets),
-    ]
-
-
-def _verify_and_check(name: str, weight: Any, label_sets: list[list[int]]) -> _Run:
-    import labelproof
-
-    labelproof.verify(weight, label_sets[:1])  # so that compiling is not timed
-    start = time.perf_counter()
-    v = labelproof.verify(weight, label_sets, progress=progress_wanted())
-    verified = time.perf_counter()
-    v.check()
-    return _Run(name, v, verified - start, time.perf_counter() - verified)
-
-
-def _layers_table(runs: list[_Run]) -> "Table":
-    from labelproof.cli import summary
-
-    lines = table("output layer", "features", "argmaxable", "share", "verified in", "checked in")
-    for run in runs:
-        found = summary.counts(run.verification)
+def _table(outcomes: "Sequence[Outcome]") -> "Table":
+    k, size = outcomes[0].k, outcomes[0].random_size
+    lines = table(
+        "head", "width", "head\nweights", f"F1@{k}", "micro\nF1", "macro\nF1", "test\nsets", f"random\n{size}-sets",
+        "least\nmargin", "time",
+    )  # fmt: skip
+    lines.padding = (0, 1, 0, 0)
+    for one in outcomes:
         lines.add_row(
-            run.name,
-            f"{run.verification.layer.d}",
-            f"{found['argmaxable']:,} of {found['sets']:,}",
-            percent(found["argmaxable"], found["sets"]),
-            f"{run.verify_seconds:.1f} s",
-            f"{run.check_seconds:.1f} s",
+            one.name,
+            f"{one.n_features}",
+            f"{one.head_parameters:,}",
+            *(f"{one.scores[name]:.3f}" for name in (f"f1@{k}", "micro-f1", "macro-f1")),
+            percent(one.argmaxable, one.n_sets),
+            percent(int((one.at_random.status == 1).sum()), len(one.at_random)),
+            "–" if one.smallest_margin is None else f"{one.smallest_margin:.0e}",
+            f"{one.train_seconds + one.verify_seconds:.0f} s",
         )
     return lines
 
 
-def _print_conflict(v: "Verification", problem: "Problem", most: int = 6) -> None:
-    """Show the proof that the smallest of the unargmaxable label sets is one."""
-    from labelproof.verification import Unargmaxable
-
-    verdicts = [(len(v.label_sets[i]), i) for i in range(len(v)) if v.status[i] == 0]
-    if not verdicts:
-        return
-    i = min(verdicts)[1]
-    certificate, active = v[i], set(v.label_sets[i].tolist())
-    assert isinstance(certificate, Unargmaxable)  # noqa: S101 - its status is 0
-    multipliers = dict(zip(certificate.conflict, certificate.multipliers, strict=True))
-    total = sum(multipliers.values())
-    lines = table("label", "wanted", "multiplier / sum of all")
-    chosen = sorted(multipliers, key=lambda label: (label not in active, -multipliers[label]))
-    for label in chosen[:most]:
-        wanted = "on" if label in active else "off"
-        lines.add_row(problem.label_names[label], wanted, f"{multipliers[label] / total:.4f}")
-    rest = sum(multipliers[label] for label in chosen[most:]) / total
-    lines.add_row(f"and {len(chosen) - most} more, wanted off", "", f"{rest:.4f}")
-    names = ", ".join(f"‘{problem.label_names[label]}’" for label in sorted(active))
-    out = console()
-    out.print(f"\nFor example, no input gives just the labels {names}.")
-    out.print(
-        f"The proof: take the weights of {len(multipliers)} labels, negated where the label should be off, each times "
-        "its multiplier. They add up to exactly 0, and so do the logits: they cannot all have the sign they need.\n"
-    )
-    out.print(lines)
+def _one(values: list[str] | None) -> str | list[str] | None:
+    return values[0] if values and len(values) == 1 else values
 
 
-def _print_next_steps(folder: Path) -> None:
-    out = console()
-    files = f"{folder}/weight.npy --labels {folder}/labels.txt --label-names {folder}/names.txt"
-    out.print(f"\nWritten to {folder}. Next:", soft_wrap=True)
-    out.print(f"  labelproof verify {files}", soft_wrap=True)
-    out.print(f"  labelproof check {folder}/result.npz --weights {folder}/weight.npy", soft_wrap=True)
-
-
-def _save(problem: "Problem", v: "Verification", folder: Path) -> None:
-    import numpy as np
-
-    folder.mkdir(parents=True, exist_ok=True)
-    np.save(folder / "weight.npy", problem.weight)
-    (folder / "names.txt").write_text("\n".join(problem.label_names) + "\n", encoding="utf-8")
-    sets = "\n".join(" ".join(map(str, active)) for active in problem.label_sets)
-    (folder / "labels.txt").write_text(sets + "\n", encoding="utf-8")
-    v.save(folder / "result.npz", label_names=problem.label_names)
+@contextmanager
+def _missing_package_is_bad_input() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise ValueError(
+            f"labelproof demo trains models and needs more packages ({error}): pip install 'labelproof[train,audit]'"
+        ) from error

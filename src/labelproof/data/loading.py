@@ -100,6 +100,8 @@ def load_dataset(
     """
     columns = Columns(text, labels, features, image, split, group, time, separator)
     data = _load(source, format, columns, limits)
+    if labels is not None and not isinstance(labels, str) and len(labels) > 1:
+        data = data.restrict_to(labels)  # columns of 0 and 1 in the order given, those without a 1 too
     if index_names is not None:
         data = _rename(data, list(index_names))
     return data if label_names is None else data.restrict_to(label_names, unknown=unknown)

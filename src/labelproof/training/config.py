@@ -91,12 +91,13 @@ class DataConfig(Section):
     time: str | None = None
     separator: str | None = None
     validation: Share = 0.1
+    test: Share = 0.0
     min_count: PositiveInt = 1
 
     @property
     def reading(self) -> dict[str, Any]:
         """The keywords of `labelproof.load_dataset`."""
-        return {name: value for name, value in self if name not in ("path", "validation", "min_count")}
+        return {name: value for name, value in self if name not in ("path", "validation", "test", "min_count")}
 
 
 class EncoderConfig(Choice):
@@ -198,8 +199,8 @@ class TrainConfig(Section):
     data
         ``path``: a file, a pair of files, a folder, a name, or a mapping from parts (train, valid, test) to files; and
         what else `load_dataset` takes, such as the columns of a table. ``validation``: the share of the training
-        examples that is held out where the data have no part "valid". ``min_count``: labels with fewer training
-        examples are left out.
+        examples that is held out where the data have no part "valid". ``test``: the same for the part "test", which
+        is held out first. ``min_count``: labels with fewer training examples are left out.
     encoder
         ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
     head

@@ -23,6 +23,7 @@ data:
   # labels: labels
   # separator: ";"          # between the labels of a cell
   validation: 0.1           # share of the training part that is held out, where the data have no part "valid"
+  test: 0.0                 # the same for the part "test", which is held out first
   min_count: 1              # labels with fewer training examples are left out
 
 encoder:

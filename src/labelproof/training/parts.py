@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from labelproof.data import Dataset
-from labelproof.data.splits import split_by_group
+from labelproof.data.splits import iterative_stratification, split_at_random, split_by_group
 from labelproof.training.config import DataConfig
 
 __all__ = ["Parts", "divide", "inputs_of"]
@@ -25,19 +23,22 @@ class Parts:
 
 
 def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
-    """Divide a data set as its split says; where it names no validation part, hold out a share of the training part.
+    """Divide a data set as its split says; parts that it does not name are held out from the training part.
+
+    Every part has its share of every label, by iterative stratification; groups are not torn apart.
 
     Parameters
     ----------
     dataset
         With the parts "train", "valid" and "test", of which only the first is needed, or without a split.
     config
-        Share of the validation part, and how many training examples a label must have.
+        Shares of the test and validation parts, and how many training examples a label must have.
     seed
         Of the choice of held-out examples.
 
     Examples
     --------
+    >>> import numpy as np
     >>> data = Dataset(np.ones((20, 2), bool), ("a", "b"), features=np.zeros((20, 1)))
     >>> parts = divide(data, DataConfig(validation=0.2), seed=0)
     >>> len(parts.training), len(parts.validation), parts.test
@@ -48,6 +49,8 @@ def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
         training = dataset
     if training is None:
         raise ValueError(f"the data must have a part named train, got {', '.join(dataset.parts)}")
+    if test is None and config.test > 0:
+        training, test = _hold_out(training, config.test, seed)
     if validation is None and config.validation > 0:
         training, validation = _hold_out(training, config.validation, seed)
     if config.min_count > 1:
@@ -74,13 +77,14 @@ def _part(dataset: Dataset, names: tuple[str, ...]) -> Dataset | None:
 
 
 def _hold_out(training: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:
-    """Hold out at least one example, unless only one is there; groups are not torn apart."""
-    n = len(training)
-    if training.groups is not None:
-        part = split_by_group(training.groups, {"train": 1 - share, "valid": share}, seed=seed)
-        return training.select(part == "train"), training.select(part == "valid")
-    size = min(max(1, round(share * n)), n - 1)
-    if size < 1:
-        return training, None
-    order = np.random.default_rng([seed, n]).permutation(n)
-    return training.select(np.sort(order[size:])), training.select(np.sort(order[:size]))
+    """Hold out at least one example, unless only one is there."""
+    parts = {"kept": 1 - share, "held": share}
+    split = iterative_stratification(training.labels, parts, groups=training.groups, seed=seed)
+    if len(set(split.tolist())) < 2:  # few examples, each of which is worth more to the larger part
+        if training.groups is not None:
+            split = split_by_group(training.groups, parts, seed=seed)
+        else:
+            n = len(training)
+            split = split_at_random(n, {"kept": n - 1, "held": 1}, seed=seed)
+    held = split == "held"
+    return (training.select(~held), training.select(held)) if held.any() else (training, None)

@@ -1,0 +1,85 @@
+"""The folder of a comparison: the report, the figures, and every model with its audit."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from labelproof.comparison.findings import findings
+from labelproof.comparison.outcome import Outcome
+from labelproof.report import Table, write_report
+from labelproof.verification import Verification
+
+__all__ = ["comparison_tables", "require_free", "save_comparison"]
+
+
+def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
+    """Return the figures of all heads as the tables that a report begins with: scores, and label sets."""
+    k, size = outcomes[0].k, outcomes[0].random_size
+    names = (f"f1@{k}", "micro-f1", "macro-f1")
+    scores = Table(
+        "Scores on the test data",
+        ("head", "features", "head parameters", f"F1@{k}", "micro-F1", "macro-F1", "epochs", "seconds"),
+        tuple(
+            (
+                one.name,
+                one.n_features,
+                one.head_parameters,
+                *(f"{one.scores[name]:.4f}" for name in names),
+                one.epochs,
+                round(one.train_seconds, 1),
+            )
+            for one in outcomes
+        ),
+        note=" ".join(findings(outcomes)),
+    )
+    sets = Table(
+        "Label sets that can be predicted",
+        ("head", "test data", "test data, at ½", f"random, of {size} labels", "smallest margin", "seconds"),
+        tuple(
+            (
+                one.name,
+                *map(_share, (one.verification, one.at_half, one.at_random)),
+                None if one.smallest_margin is None else f"{one.smallest_margin:.1e}",
+                round(one.verify_seconds, 1),
+            )
+            for one in outcomes
+        ),
+        note="Under the tuned threshold; at ½, a label is active at a probability over ½. The margin is that of the "
+        "witness that was found, for the test data: another may have a larger one.",
+    )
+    return scores, sets
+
+
+def save_comparison(folder: str | Path, outcomes: Sequence[Outcome], *, title: str | None = None) -> None:
+    """Write ``report.html``, ``comparison.json``, and a folder with ``model`` and ``audit`` for each head.
+
+    Parameters
+    ----------
+    folder
+        New, or of an earlier comparison, whose files are replaced.
+    outcomes
+        At least one.
+    title
+        Of the report.
+    """
+    target = require_free(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    figures = json.dumps([outcome.to_dict() for outcome in outcomes], indent=1, allow_nan=False)
+    (target / "comparison.json").write_text(figures + "\n", encoding="utf-8")  # first: it marks the folder as ours
+    for outcome in outcomes:
+        outcome.model.save(target / outcome.contender.folder / "model")
+        outcome.audit.save(target / outcome.contender.folder / "audit")
+    documents = [outcome.audit.document for outcome in outcomes]
+    write_report(target / "report.html", documents, title=title, tables=comparison_tables(outcomes))
+
+
+def require_free(folder: str | Path) -> Path:
+    """Refuse a folder that holds something else than an earlier comparison."""
+    path = Path(folder)
+    if path.exists() and not (path.is_dir() and ((path / "comparison.json").is_file() or not any(path.iterdir()))):
+        raise ValueError(f"{path} is in the way: expected a free name, an empty folder or an earlier comparison")
+    return path
+
+
+def _share(verification: Verification) -> str:
+    return f"{int((verification.status == 1).sum()):,} of {len(verification):,}"

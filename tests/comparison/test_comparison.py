@@ -1,0 +1,213 @@
+"""Several heads on one data set: trained alike, verified on the same label sets, and told apart fairly."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+import labelproof as lp
+from labelproof.auditing import read_document
+from labelproof.comparison import compare, comparison_tables, findings, four_heads, recipe, save_comparison
+from labelproof.comparison.contenders import default_width
+from labelproof.data import Dataset, topic_data
+from labelproof.training.parts import divide
+
+
+@pytest.fixture(scope="module")
+def data():
+    return topic_data(500, 40, 300, cardinality=3.0, seed=3)
+
+
+@pytest.fixture(scope="module")
+def config(data):
+    return recipe(data, epochs=4, seed=3)
+
+
+@pytest.fixture(scope="module")
+def outcomes(data, config):
+    labels = divide(data, config.data, seed=3).training.labels
+    return list(compare(config, data, four_heads(labels, 3)))
+
+
+# The heads
+
+
+def test_the_fair_baselines_have_the_start_and_the_width_of_the_dft_head():
+    labels = scipy.sparse.csr_array(np.tri(20, dtype=bool)[:6])  # up to 6 labels
+    narrow, dft, started, wide = (contender.head for contender in four_heads(labels, 4))
+    assert narrow.options == {"d": 4}
+    assert dft.options == {"k": 6, "slack": 4}
+    assert started.options == {"d": 4, "start": 6}
+    assert wide.options == {"d": 2 * 6 + 1 + 4, "start": 6}
+
+
+def test_k_leaves_room_for_its_columns():
+    everything = scipy.sparse.csr_array(np.ones((2, 8), bool))
+    assert four_heads(everything, 2)[1].head.k == 3
+
+
+def test_heads_are_refused_where_there_is_nothing_to_compare():
+    with pytest.raises(ValueError, match="at least 3 labels, got 2"):
+        four_heads(scipy.sparse.csr_array(np.eye(2, dtype=bool)), 1)
+    for d in (0, 5):
+        with pytest.raises(ValueError, match=f"d must be from 1 to 4, fewer features than labels, got {d}"):
+            four_heads(scipy.sparse.csr_array(np.eye(5, dtype=bool)), d)
+    assert [default_width(n) for n in (3, 40, 100, 5000)] == [1, 10, 25, 25]
+
+
+def test_texts_are_read_as_texts_and_images_not_at_all():
+    labels, names = np.eye(3, dtype=bool), ("a", "b", "c")
+    assert recipe(Dataset(labels, names, texts=("x", "y", "z"))).encoder.kind == "tfidf"
+    with pytest.raises(ValueError, match="needs data with texts or features, got neither"):
+        recipe(Dataset(labels, names, image_paths=("x.png", "y.png", "z.png")))
+
+
+# The comparison
+
+
+def test_all_heads_answer_the_same_questions(outcomes):
+    assert [outcome.name for outcome in outcomes] == ["bottleneck", "DFT", "bottleneck, start", "wide, start"]
+    sets, at_random = outcomes[0].verification.label_sets, outcomes[0].at_random.label_sets
+    for outcome in outcomes:
+        for ours, theirs in ((outcome.verification.label_sets, sets), (outcome.at_random.label_sets, at_random)):
+            assert np.array_equal(ours.indptr, theirs.indptr)
+            assert np.array_equal(ours.indices, theirs.indices)
+    assert outcomes[1].n_features == outcomes[3].n_features > outcomes[0].n_features == outcomes[2].n_features == 3
+
+
+def test_every_distinct_label_set_of_the_test_part_is_verified_under_the_tuned_rule(outcomes, data, config):
+    test = divide(data, config.data, seed=3).test
+    rows = {tuple(np.flatnonzero(row)) for row in test.labels.toarray()}
+    for outcome in outcomes:
+        v = outcome.verification
+        assert {tuple(s.tolist()) for s in v.label_sets} == rows
+        weight = outcome.model.weight.detach().numpy()
+        again = lp.verify(weight, v.label_sets, rule=outcome.model.rule, ties="inactive")
+        assert np.array_equal(again.status, v.status)
+        v.check()
+    assert outcomes[0].unargmaxable > 0
+    assert outcomes[1].argmaxable == outcomes[1].n_sets
+
+
+def test_what_can_be_predicted_at_one_half_can_be_predicted_at_any_threshold(outcomes):
+    """Features may be scaled, so that a threshold is small against them; the empty set at x = 0 is another matter."""
+    for outcome in outcomes:
+        some = np.diff(outcome.verification.label_sets.indptr) > 0
+        assert not ((outcome.at_half.status == 1) & (outcome.verification.status == 0))[some].any()
+
+
+def test_scores_are_those_of_the_saved_model_on_the_test_part(outcomes, data, config):
+    test = divide(data, config.data, seed=3).test
+    for outcome in outcomes:
+        values = outcome.model.evaluate(test)
+        assert outcome.scores["micro-f1"] == pytest.approx(values["micro-f1"])
+        assert outcome.scores[f"f1@{outcome.k}"] == pytest.approx(values["f1@3"])
+        assert outcome.k == 3
+
+
+def test_the_hidden_layer_is_no_narrower_than_the_widest_head(data, config):
+    heads = four_heads(data.labels, 3)[1:2]
+    narrow = config.model_copy(update={"encoder": config.encoder.model_copy(update={"hidden": 2})})
+    (outcome,) = compare(narrow, data, heads)
+    assert outcome.model.encoder.width == outcome.n_features == 2 * heads[0].head.k + 1 + 3
+
+
+def test_the_number_of_torch_threads_is_left_as_it_was(data, config):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        next(compare(config, data, four_heads(data.labels, 3)[:1]))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_data_without_a_test_part_are_refused(data, config):
+    none = config.model_copy(update={"data": config.data.model_copy(update={"test": 0.0})})
+    with pytest.raises(ValueError, match=r"needs test data: data\.test must be positive"):
+        next(compare(none, data, four_heads(data.labels, 3)))
+
+
+# What is said of it
+
+
+def said(status, f1, parameters, at_random):
+    """The figures of an outcome, without a model."""
+    status, at_random = np.array(status), np.array(at_random)
+    return SimpleNamespace(
+        k=5,
+        scores={"f1@5": f1},
+        n_sets=len(status),
+        unargmaxable=int((status == 0).sum()),
+        undecided=int((status == -1).sum()),
+        head_parameters=parameters,
+        random_size=7,
+        at_random=FakeVerification(at_random),
+        audit=SimpleNamespace(layer=SimpleNamespace(dtype="float32")),
+    )
+
+
+class FakeVerification:
+    def __init__(self, status):
+        self.status = status
+
+    def __len__(self):
+        return len(self.status)
+
+
+def test_the_sentences_follow_the_figures():
+    heads = [
+        said([1, 0, 0, 1], 0.5, 100, [0, 0]),
+        said([1, 1, 1, 1], 0.6, 120, [1, 1]),
+        said([1, 0, -1, 1], 0.55, 100, [0, 0]),
+        said([1, 1, -1, 1], 0.65, 300, [1, 0]),
+    ]
+    first, second, third = findings(heads)
+    assert "the bottleneck can never predict 2 (50.0 %); the DFT head can predict all." in first
+    assert "from F1@5 0.500 to 0.550, and can never predict 1 (25.0 %), with 1 undecided;" in second
+    assert "with 2.5 times as many weights, it reaches 0.650 where the DFT head has 0.600" in second
+    assert second.endswith("and can predict all others, with 1 undecided.")
+    assert "the wide bottleneck can predict 1, the DFT head all:" in third
+    assert third.endswith("every set of up to 7 labels.")
+    heads[1] = said([1] * 4, 0.6, 120, [1, 0])
+    assert findings(heads)[2].endswith("every set of up to 7 labels, but its float32 numbers do not.")
+
+
+def test_a_layer_that_can_predict_nothing_has_no_margin(outcomes):
+    nothing = replace(outcomes[0].audit, verifications={"data": lp.verify(np.zeros((2, 1)), [[0], [1]])})
+    outcome = replace(outcomes[0], audit=nothing)
+    assert outcome.smallest_margin is None
+    assert comparison_tables([outcome, *outcomes[1:]])[1].rows[0][4] is None
+
+
+# The folder
+
+
+def test_the_folder_holds_the_report_the_models_and_their_proofs(outcomes, data, tmp_path):
+    folder = tmp_path / "out"
+    for _ in range(2):  # an earlier comparison is replaced
+        save_comparison(folder, outcomes)
+    figures = json.loads((folder / "comparison.json").read_text())
+    assert [one["argmaxable"] for one in figures] == [outcome.argmaxable for outcome in outcomes]
+    for one in outcomes:
+        model = lp.load_model(folder / one.contender.folder / "model")
+        assert np.array_equal(model.logits(data.features[:5]), one.model.logits(data.features[:5]))
+        audit = folder / one.contender.folder / "audit"
+        assert read_document(audit / "audit.json")["layer"]["model"] == one.name
+        with np.load(audit / "layer.npz") as layer:
+            lp.load_verification(audit / "proofs-data.npz", layer["weight"]).check()
+    page = (folder / "report.html").read_text()
+    assert "Label sets that can be predicted" in page
+    for sentence in findings(outcomes):
+        assert sentence.split(";")[0].split("'")[0] in page
+
+
+def test_a_folder_of_something_else_is_left_alone(outcomes, tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(ValueError, match="is in the way: expected a free name, an empty folder or an earlier"):
+        save_comparison(tmp_path, outcomes)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
