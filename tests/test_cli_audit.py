@@ -71,6 +71,19 @@ def test_label_sets_come_in_many_files(folder, name):
     assert [(one["size"], one["argmaxable"]) for one in found["groups"][0]["by_size"]] == [(1, 1), (3, 0)]
 
 
+def test_a_table_of_0_and_1_may_have_a_header(folder):
+    Path("onehot.csv").write_text("id,text,dog,cat,fish\n1,a,0,1,0\n2,b,1,1,1\n")
+    named = ["W.npz", "--labels", "onehot.csv", "--label-names", "names.txt"]
+    assert [one["size"] for one in answer(*named)["groups"][0]["by_size"]] == [1, 3]
+    some = answer(*named, "--label-column", "cat", "--label-column", "dog")
+    assert [one["size"] for one in some["groups"][0]["by_size"]] == [1, 2]
+
+
+def test_sets_are_listed_even_if_none_is_explained(folder):
+    result = run("W.npz", "--labels", "Y.txt", "--explain", "0")
+    assert "label 0, label 1, label 2" in " ".join(result.stdout.split())
+
+
 def test_the_folder_has_a_report_and_proofs_that_hold(folder):
     found = answer("W.npz", "--labels", "Y.txt", "-o", "out/audit", "--pairs", 10)
     assert found["saved"] == "out/audit"
@@ -130,7 +143,12 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "Y.txt", "--reach"], "--reach needs"),
         (["W.npz", "--labels", "Y.txt", "--reach", "--features", "F.npy"], "either --features or --reach"),
         (["W.npz", "--labels", "Y.txt", "-o", "taken"], "--output must be a new or empty folder"),
-        (["W.npz", "--labels", "Y.txt", "--part", "test"], ""),
+        (["W.npz", "--labels", "data.csv", "--part", "test", "--label-names", "names.txt"], "expected the part 'test'"),
+        (["W.npz", "--labels", "data.csv"], "label_names must be given, in the order of the model's 3 rows"),
+        (["W.npz", "--labels", "other.csv", "--label-names", "names.txt"], "got 'bird'; the nearest is"),
+        (["W.npz", "--labels", "nothing.csv", "--label-names", "names.txt"], "--label-column"),
+        (["W.npz", "--labels", "Y.txt", "-o", "Y.txt/audit"], "--output must be a folder that can be written"),
+        (["W.npz", "--labels", "Y.txt", "--require", "header.csv"], "required must hold at least one label set"),
         (["NaN.npz", "--labels", "Y.txt"], "NaN.npz"),
         (["W.npz", "--labels", "wide.txt"], "7"),
         (["W.npz", "--labels", "Y.txt", "--domain", "north"], "domain must be nonnegative or LOW,HIGH"),
@@ -143,6 +161,9 @@ def test_bad_input_is_one_sentence(folder, words, message):
     Path("bad.jsonl").write_text("{\n")
     Path("list.jsonl").write_text("[0]\n")
     Path("wide.txt").write_text("7\n")
+    Path("header.csv").write_text("name,labels\n")
+    Path("other.csv").write_text("text,labels\na,cat;bird\n")
+    Path("nothing.csv").write_text("text,topic\na,cat\n")
     Path("taken").mkdir()
     Path("taken/thesis.txt").write_text("")
     np.savez("NaN.npz", weight=WEIGHT * np.nan)

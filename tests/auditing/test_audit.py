@@ -197,20 +197,31 @@ def test_a_data_set_is_matched_by_name():
     data = Dataset(labels, ("fish", "cat", "dog"), texts=("a", "b"))
     found = audit(layer(label_names=NAMES), data)
     assert found.document["groups"][0]["labels"] == [[2], [0, 1]]
-    unnamed = audit(layer(), data)
-    assert unnamed.document["label_names"] == ["fish", "cat", "dog"]
+
+
+def test_a_model_without_names_takes_numbers_and_refuses_names_in_an_unknown_order():
+    numbered = Dataset(scipy.sparse.csr_array([[1, 0], [0, 1]]), ("2", "0"))
+    found = audit(layer(), numbered)
+    assert found.document["groups"][0]["labels"] == [[2], [0]]
+    assert found.document["label_names"] == ["label 0", "label 1", "label 2"]
+    named = Dataset(scipy.sparse.csr_array([[1, 0, 0]]), ("fish", "cat", "dog"))
+    with pytest.raises(ValueError, match=r"label_names must be given, in the order of the model's 3 rows.*'fish'"):
+        audit(layer(), named)
+    with pytest.raises(ValueError, match="such as '7'"):
+        audit(layer(), Dataset(scipy.sparse.csr_array([[1]]), ("7",)))
 
 
 def test_names_that_do_not_match_are_refused():
     data = Dataset(scipy.sparse.csr_array([[1, 1]]), ("cat", "bird"))
-    with pytest.raises(ValueError, match="bird"):
+    with pytest.raises(ValueError, match="labels must be ones that the model knows, got 'bird'; the nearest is"):
         audit(layer(label_names=NAMES), data)
-    with pytest.raises(ValueError, match="such as 'cat', got only others, such as 'x'"):
-        audit(layer(label_names=NAMES), Dataset(scipy.sparse.csr_array([[1]]), ("x",)))
-    with pytest.raises(ValueError, match="the 3 labels of the model, which names none of them, got 2"):
-        audit(layer(), data)
+    with pytest.raises(ValueError, match="the model's must differ, got 'cat' more than once"):
+        audit(layer(), data, label_names=["cat", "dog", "cat"])
     with pytest.raises(ValueError, match="label_names must hold 3 names to match the layer, got 2"):
         audit(layer(), [[0]], label_names=["a", "b"])
+    for wrong in ("abc", [1, 2, 3]):
+        with pytest.raises(ValueError, match="label_names must be a list of strings"):
+            audit(layer(), [[0]], label_names=wrong)
 
 
 def test_requirements_decide_whether_the_model_passes():
@@ -232,11 +243,47 @@ def test_requirements_decide_whether_the_model_passes():
         ({"x": ["cot"]}, "got 'cot' in 'x'; the nearest is 'cat'"),
         ({"x": [3]}, "names or indices of the 3 labels, got 3 in 'x'"),
         ({"x": [True]}, "got True in 'x'"),
+        ({"x": "cat"}, "got the one string 'cat' in 'x'"),
+        ({}, "at least one label set, got none"),
+        ([], "at least one label set, got none"),
     ],
 )
 def test_requirements_on_unknown_labels_are_refused(required, message):
     with pytest.raises(ValueError, match=message):
         audit(layer(label_names=NAMES), [[0]], required=required)
+
+
+def test_a_name_of_two_labels_is_no_requirement():
+    with pytest.raises(ValueError, match=r"got 'cat' in 'cats', the name of labels \[0, 2\]"):
+        audit(TRIANGLE, [[0]], label_names=["cat", "dog", "cat"], required={"cats": ["cat"]})
+
+
+def test_impossible_predictions_raise_an_alarm():
+    notes = audit(TRIANGLE, [[0]], predicted=[[0, 1, 2], [0]]).document["layer"]["notes"]
+    assert notes[0].startswith("1 label sets that the model is said to have predicted are proven impossible")
+
+
+def test_an_interval_allows_for_what_is_undecided():
+    weight = np.random.default_rng(0).normal(size=(60, 60))
+    group = audit(weight, [[0]], pairs=30, time_limit=0.0).document["groups"][1]
+    assert group["undecided"] > 0
+    assert group["high"] == 1.0
+
+
+def test_labels_that_the_domain_makes_constant_are_named():
+    weight = np.array([[-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]])
+    facts = audit(layer(weight), [[1]], domain="nonnegative").document["layer"]
+    assert (facts["always_active"], facts["never_active"]) == ([], [0])
+    facts = audit(layer(weight, np.array([3.0, 0.5, 0.0])), [[0, 1]], domain=(0.0, 1.0)).document["layer"]
+    assert (facts["always_active"], facts["never_active"]) == ([0, 1], [])
+    facts = audit(layer(weight, np.array([-3.0, 3.0, -1.5])), [[1]], domain=(-1.0, 1.0)).document["layer"]
+    assert (facts["always_active"], facts["never_active"]) == ([1], [0])
+    facts = audit(layer(weight), [[1]], domain=(-np.inf, np.inf)).document["layer"]
+    assert facts["domain"] == "every input"
+
+
+def test_the_witness_0_has_no_margin():
+    assert audit(TRIANGLE, [[]]).document["groups"][0]["margin"] == [0.0]
 
 
 def test_predictions_are_a_group_of_their_own():
@@ -258,6 +305,8 @@ def test_bad_arguments_are_refused():
         audit(TRIANGLE, [[0]], fail_under=90)
     with pytest.raises(ValueError, match="dtype must be one of"):
         audit(TRIANGLE, [[0]], serving_dtype="int4")
+    with pytest.raises(ValueError, match="must not be negative, got -1, 0, 20"):
+        audit(TRIANGLE, [[0]], pairs=-1)
 
 
 def test_live_objects_are_audited():
@@ -297,6 +346,14 @@ def tampered(document, path):
         (["explained", 0, "nearest"], [{"added": [99], "removed": [], "is_minimal": True}], "got 99"),
         (["conflict_labels", 0, "label"], 500, "got 500"),
         (["requirements", "failed"], [0], "expected requirements of the group 'required'"),
+        (["requirements", "passed"], True, "expected requirements that fail where verdicts do"),
+        (["groups", 0, "argmaxable"], 999, "expected totals of the group 'data'"),
+        (["groups", 0, "counts", 0], -1, "expected totals of the group 'data'"),
+        (["groups", 0, "by_size"], [], "expected totals of the group 'data'"),
+        (["groups", 1, "name"], "data", "expected each group once"),
+        (["groups", 0, "margin", 0], 1e301, "expected a number below"),
+        (["layer", "rank"], 10**400, "expected a number below"),
+        (["check_command"], "rm -rf ~", "expected the command 'labelproof check"),
         (["reach", "within"], None, "expected int for the document's reach's within"),
     ],
 )

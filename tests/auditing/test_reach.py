@@ -66,9 +66,9 @@ def test_what_the_data_predict_is_within_their_distance():
 
 def test_a_set_outside_the_data_s_directions_is_infinitely_far():
     features = np.column_stack([np.linspace(-1, 1, 50), np.zeros(50)])
-    layer = make_layer([[1.0, 0.0], [0.0, 1.0]])
+    layer = make_layer([[1.0, 0.0], [0.0, 1.0]], ties="inactive")
     reach = measure_reach(layer, from_lists([[0], [0, 1]], 2), whiten(features))
-    assert reach[0] == pytest.approx(0, abs=1e-6)
+    assert reach[0] == pytest.approx(0, abs=2e-6)
     wide = make_layer([[1.0, 0.0], [0.0, 1.0]], bias=[0.0, -1.0])
     assert measure_reach(wide, from_lists([[0, 1]], 2), whiten(features))[0] == np.inf
 
@@ -101,3 +101,20 @@ def test_features_of_another_width_and_other_rules_are_refused():
         measure_reach(make_layer(np.eye(2)), from_lists([[0]], 2), whitening)
     with pytest.raises(ValueError, match="rule='sigmoid' only, got rule='topk'"):
         measure_reach(make_layer(np.eye(3), rule="topk"), from_lists([[0]], 3), whitening)
+
+
+def test_a_set_that_only_a_boundary_touches_is_infinitely_far():
+    flat = np.column_stack([np.linspace(-1, 3, 20), np.zeros(20)])
+    layer = make_layer([[1.0, 0.0], [1.0, 1.0]], ties="inactive")  # on the data both logits are x₀
+    assert measure_reach(layer, from_lists([[0], [0, 1]], 2), whiten(flat))[0] == np.inf
+    constant = make_layer([[0.0, 1.0]], ties="inactive")  # on the data the logit is 0
+    assert measure_reach(constant, from_lists([[0], []], 1), whiten(flat)).tolist() == [np.inf, 0.0]
+
+
+def test_rows_that_are_orthogonal_to_the_data_up_to_rounding_have_no_direction():
+    rng = np.random.default_rng(0)
+    plane = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    features = rng.normal(size=(50, 3)) @ plane[:3]
+    for bias, expected in ((-1.0, np.inf), (1.0, 0.0)):
+        layer = make_layer(plane[4:5], bias=[bias], ties="inactive")
+        assert measure_reach(layer, from_lists([[0]], 1), whiten(features))[0] == expected

@@ -83,3 +83,48 @@ def test_biases_are_rounded_and_thresholds_are_not():
     assert close.status.tolist() == [1]  # 1.00098 > logit(0.7311) = 1.0002
     assert survives_rounding(close, "float32").tolist() == [True]
     assert survives_rounding(close, "bfloat16").tolist() == [False]  # which takes the bias for 1
+
+
+def test_a_bias_that_cancels_against_its_threshold_keeps_its_rounding_error():
+    thresholds = 1 / (1 + np.exp(-np.array([5.0, 5.0000001])))
+    v = verify([[1.0], [1.0]], [[0]], bias=[5.0, 5.0], thresholds=thresholds, ties="inactive")
+    assert v.status.tolist() == [1]
+    assert survives_rounding(v, "float32").tolist() == [False]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+@pytest.mark.parametrize("shift", [0.0, 8.0])
+def test_torch_gives_every_set_that_is_said_to_survive(rule, dtype, shift):
+    rng = np.random.default_rng(5)
+    kind = getattr(torch, dtype)
+    weight = torch.from_numpy(rng.normal(size=(30, 6))).to(kind)
+    bias = torch.from_numpy(rng.normal(size=30) - shift).to(kind)
+    thresholds = None if rule == "topk" else 1 / (1 + np.exp(shift))
+    W, b = weight.double().numpy(), bias.double().numpy()
+    sets = [np.flatnonzero(z > -shift).tolist() for z in 3 * rng.normal(size=(80, 6)) @ W.T + b]
+    v = verify(W, sets, bias=b, rule=rule, thresholds=thresholds, ties="inactive")
+    shown = survives_rounding(v, dtype)
+    assert shown.any()
+    for i in np.flatnonzero(shown).tolist():
+        x = torch.from_numpy(np.array(v[i].witness)).to(kind)
+        z = torch.nn.functional.linear(x, weight, bias).double().numpy()
+        active = np.zeros(30, bool)
+        active[sets[i]] = True
+        if rule == "sigmoid":
+            np.testing.assert_array_equal(z > np.log(thresholds / (1 - thresholds)), active)
+        else:
+            assert not active.any() or z[active].min() > z[~active].max()
+
+
+def test_logits_that_underflow_or_overflow_are_not_shown():
+    small = verify(np.float16([[1e-6]]), [[0]], domain=(0.0, 0.01))
+    assert survives_rounding(small, "float16").tolist() == [False]
+    large = verify(np.float32([[3e38, 2.9e38], [3e38, -1e38]]), [[0], [1], [0, 1], []])
+    assert survives_rounding(large, "float32").tolist() == [False] * 4
+
+
+def test_a_box_without_numbers_of_the_type_is_not_shown():
+    v = verify([[1.0, -1.0]], [[0]], domain=(np.array([0.1001, 0.1]), np.array([0.1001, 0.1])))
+    assert v.status.tolist() == [1]
+    assert survives_rounding(v, "bfloat16").tolist() == [False]

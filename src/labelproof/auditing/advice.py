@@ -46,7 +46,7 @@ def _other_rule(v: Verification, sample: LabelSets, n_jobs: int | None) -> Itera
     """Say how many of the sampled sets the same weights give when the largest logits are taken."""
     if v.layer.rule != "sigmoid":
         return
-    evidence = decide(replace(v.layer, rule="topk"), sample, n_jobs=n_jobs)
+    evidence = decide(replace(v.layer, rule="topk"), sample, n_jobs=n_jobs, time_limit=2.0)
     possible = sum(one.witness is not None for one in evidence)
     yield {
         "title": "Another decision rule on the same weights",

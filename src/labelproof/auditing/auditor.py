@@ -12,6 +12,7 @@ import numpy.typing as npt
 from labelproof.auditing.advice import advise
 from labelproof.auditing.assumptions import AS_FOUND, Assumptions, assume
 from labelproof.auditing.document import (
+    CHECK_COMMAND,
     FORMAT,
     VERSION,
     AuditDocument,
@@ -62,7 +63,7 @@ def audit(
     data_name: str = "the data",
     seed: int = 0,
     n_jobs: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | None = 60.0,
     progress: bool = False,
 ) -> Audit:
     """Find out, with proof, which label sets of the data a trained model can never predict, and what that means.
@@ -105,7 +106,7 @@ def audit(
     seed
         Of random samples.
     n_jobs, time_limit, progress
-        As for `labelproof.verify`.
+        As for `labelproof.verify`; the time limit, in seconds, is for one label set.
 
     Returns
     -------
@@ -121,6 +122,8 @@ def audit(
     'No input can switch on cat, dog and fish: these 3 decisions contradict each other.'
     """
     start = time.perf_counter()
+    if min(pairs, triples, n_explained) < 0:
+        raise ValueError(f"pairs, triples and n_explained must not be negative, got {pairs}, {triples}, {n_explained}")
     if fail_under is not None and not 0 <= fail_under <= 1:
         raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
     found = model if isinstance(model, ImportedLayer) else layer_of(model, weight_key=weight_key)
@@ -143,6 +146,7 @@ def audit(
         groups.append(group)
         verifications[group["name"]] = its_verification
     facts = layer_facts(found, v.layer, domain_reason=assumed.domain_reason)
+    facts["notes"] += _warnings(groups)
     document: AuditDocument = {
         "format": FORMAT,
         "version": VERSION,
@@ -154,11 +158,11 @@ def audit(
         "groups": groups,
         "explained": _explained(v, counts, aligned.names, n_explained, progress),
         "conflict_labels": conflict_labels(v, counts),
-        "reach": None if whitening is None or reach is None else _reach_facts(whitening, reach, v),
+        "reach": None if whitening is None or reach is None else _reach_facts(whitening, reach),
         "serving": None if survives is None else _serving(dtype, survives, v),
         "advice": advise(v, n_jobs=n_jobs, seed=seed),
         "requirements": _requirements(groups, fail_under),
-        "check_command": "labelproof check proofs-data.npz --weights layer.npz",
+        "check_command": CHECK_COMMAND,
         "seconds": 0.0,
     }
     document["seconds"] = round(time.perf_counter() - start, 3)
@@ -217,6 +221,17 @@ def _further_groups(
         yield group_of("required", "Required", v, _no_counts(v), names=must_have.names), v
 
 
+def _warnings(groups: list[Group]) -> list[str]:
+    """Say what cannot be if the layer was read as the model computes it."""
+    lost = sum(group["unargmaxable"] for group in groups if group["name"] == "predicted")
+    if not lost:
+        return []
+    return [
+        f"{lost:,} label sets that the model is said to have predicted are proven impossible: the layer, the order of "
+        "its labels, the rule or the inputs are not as assumed here."
+    ]
+
+
 def _no_counts(v: Verification) -> npt.NDArray[np.int64]:
     return np.zeros(len(v), np.int64)
 
@@ -243,15 +258,15 @@ def _data(name: str, sets: LabelSets, distinct: int) -> Data:
     }
 
 
-def _reach_facts(whitening: Whitening, reach: npt.NDArray[np.float64], v: Verification) -> Reach:
+def _reach_facts(whitening: Whitening, reach: npt.NDArray[np.float64]) -> Reach:
     levels = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0]
     quantiles = np.quantile(whitening.distances, levels)
-    within = int((reach <= whitening.distances.max()).sum())
+    farthest = float(whitening.distances.max())
     return {
         "examples": len(whitening.distances),
         "quantiles": [[level, float(f"{value:.6g}")] for level, value in zip(levels, quantiles.tolist(), strict=True)],
-        "within": within,
-        "beyond": int((v.status == 1).sum()) - within,
+        "within": int((reach <= farthest).sum()),
+        "beyond": int((reach > farthest).sum()),
     }
 
 
@@ -270,6 +285,6 @@ def _requirements(groups: list[Group], fail_under: float | None) -> Requirements
     if required is None and fail_under is None:
         return None
     failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
-    share = groups[0]["argmaxable"] / len(groups[0]["status"])
-    passed = not failed and (fail_under is None or share >= fail_under)
-    return {"passed": passed, "fail_under": fail_under, "share": share, "failed": failed}
+    argmaxable, n_sets = groups[0]["argmaxable"], len(groups[0]["status"])
+    passed = not failed and (fail_under is None or argmaxable >= fail_under * n_sets)
+    return {"passed": passed, "fail_under": fail_under, "share": argmaxable / n_sets, "failed": failed}

@@ -7,6 +7,7 @@ A number that is not known is None.
 from typing import TypedDict
 
 __all__ = [
+    "CHECK_COMMAND",
     "FORMAT",
     "VERSION",
     "AuditDocument",
@@ -25,6 +26,8 @@ __all__ = [
 
 FORMAT = "labelproof-audit"
 VERSION = 1
+CHECK_COMMAND = "labelproof check proofs-data.npz --weights layer.npz"
+"""Proves the verdicts on the data again, in the folder of an audit."""
 
 
 class LayerFacts(TypedDict):

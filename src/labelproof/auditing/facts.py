@@ -11,6 +11,8 @@ from labelproof.verification.store import sha256_of
 
 __all__ = ["constant_labels", "describe_domain", "layer_facts"]
 
+Floats = npt.NDArray[np.float64]
+
 
 def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str) -> LayerFacts:
     """Describe the layer that was found, and how it is read: its rule, its ties and which inputs it may get."""
@@ -40,12 +42,34 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str)
 
 
 def constant_labels(layer: OutputLayer) -> tuple[list[int], list[int]]:
-    """Return the labels that every input, or that no input, switches on because their weights are all zero."""
+    """Return the labels that every input of the domain switches on, and those that none does, as far as bounds tell.
+
+    Examples
+    --------
+    >>> from labelproof.verification.regions import make_layer
+    >>> constant_labels(make_layer([[1.0, 2.0], [-1.0, 0.0]], bias=[0.5, 0.0], domain="nonnegative"))
+    ([0], [1])
+    """
     if layer.rule != "sigmoid":
         return [], []
-    constant = np.flatnonzero((layer.weight == 0).all(axis=1)).tolist()
-    always = [i for i in constant if exact_offset(layer, i) > 0]
-    return always, [i for i in constant if i not in set(always)]
+    low = np.full(layer.d, -np.inf) if layer.low is None else layer.low
+    high = np.full(layer.d, np.inf) if layer.high is None else layer.high
+    least, most = _bounds(layer, low, high), -_bounds(layer, high, low, sign=-1.0)
+    always = [i for i in np.flatnonzero(least >= 0).tolist() if least[i] > 0 or exact_offset(layer, i) > 0]
+    never = [i for i in np.flatnonzero(most <= 0).tolist() if most[i] < 0 or exact_offset(layer, i) <= 0]
+    return always, never
+
+
+def _bounds(layer: OutputLayer, low: Floats, high: Floats, sign: float = 1.0) -> Floats:
+    """Return a lower bound of sign times each logit; 0 where weights add nothing, so that the exact offset decides."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        terms = sign * np.where(layer.weight > 0, layer.weight * low, layer.weight * high)
+        terms[layer.weight == 0] = 0.0
+        offset = np.zeros(layer.n_labels) if layer.offset is None else sign * layer.offset
+        sizes = np.abs(terms).sum(axis=1) + np.abs(offset)
+        bounds = terms.sum(axis=1) + offset - (layer.d + 4) * 2.0**-52 * sizes
+    bounds[~(terms != 0).any(axis=1)] = 0.0
+    return np.where(np.isnan(bounds), -np.inf, bounds)
 
 
 def describe_domain(layer: OutputLayer) -> str:
@@ -57,9 +81,9 @@ def describe_domain(layer: OutputLayer) -> str:
     >>> describe_domain(make_layer([[1.0]], domain=(-1, 1)))
     'inputs within [-1, 1]'
     """
-    if layer.low is None and layer.high is None:
-        return "every input"
     low, high = _common(layer.low, -np.inf), _common(layer.high, np.inf)
+    if (low, high) == (-np.inf, np.inf):
+        return "every input"
     if low == 0.0 and high == np.inf:
         return "nonnegative inputs"
     if low is None or high is None:

@@ -39,7 +39,7 @@ def group_of(
         One entry for each set, or None.
     """
     possible = v.status == 1
-    low, high = (None, None) if population is None else wilson_interval(int(possible.sum()), len(v))
+    low, high = (None, None) if population is None else _interval(v)
     return {
         "name": name,
         "title": title,
@@ -62,6 +62,12 @@ def group_of(
         "examples": int(counts.sum()),
         "argmaxable_examples": int(counts[possible].sum()),
     }
+
+
+def _interval(v: Verification) -> tuple[float, float]:
+    """Return a 95% interval for the argmaxable share, whatever the undecided sets turn out to be."""
+    possible, undecided = int((v.status == 1).sum()), int((v.status == -1).sum())
+    return wilson_interval(possible, len(v))[0], wilson_interval(possible + undecided, len(v))[1]
 
 
 def _numbers(values: npt.NDArray[np.float64]) -> list[float | None]:

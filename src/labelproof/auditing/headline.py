@@ -22,7 +22,7 @@ def headline(facts: LayerFacts, data: Group) -> str:
         text = f"Every one of the {n_sets:,} distinct label sets can be predicted by the output layer{where}."
         if facts["rank"] == facts["n_labels"] and facts["domain"] == "every input" and facts["rule"] != "sparsemax":
             text += " So can every other combination: the weights are proven to have full rank."
-    return text + (f" {open_:,} are undecided." if open_ else "")
+    return text + (f" {open_:,} {'is' if open_ == 1 else 'are'} undecided." if open_ else "")
 
 
 def share(part: int, whole: int) -> str:

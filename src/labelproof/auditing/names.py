@@ -42,25 +42,44 @@ def align(layer: ImportedLayer, labels: Any, label_names: Sequence[str] | None =
     label_names
         The names of the model's labels, where the model has none or other ones.
     """
-    names = layer.label_names if label_names is None else tuple(label_names)
-    if names is not None and len(names) != layer.n_labels:
-        raise ValueError(f"label_names must hold {layer.n_labels} names to match the layer, got {len(names)}")
+    names = layer.label_names if label_names is None else _checked(label_names, layer.n_labels)
     if not isinstance(labels, Dataset):
-        plain = tuple(f"label {i}" for i in range(layer.n_labels))
-        return Aligned(read_label_sets(labels, layer.n_labels), plain if names is None else names)
+        return Aligned(read_label_sets(labels, layer.n_labels), _plain(layer.n_labels) if names is None else names)
     if names is None:
-        if labels.n_labels != layer.n_labels:
-            raise ValueError(
-                f"labels must be the {layer.n_labels} labels of the model, which names none of them, "
-                f"got {labels.n_labels}: give label_names in the order of the model"
-            )
-        return Aligned(_sets_of(labels), labels.label_names)
-    if not set(names) & set(labels.label_names):
-        raise ValueError(
-            f"labels must have names that the model knows, such as {names[0]!r}, got only others, "
-            f"such as {labels.label_names[0]!r}"
-        )
+        return Aligned(_sets_of(labels.restrict_to(_numbers(labels, layer.n_labels))), _plain(layer.n_labels))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"labels are matched by name, so the model's must differ, got {twice!r} more than once")
+    counts = labels.label_counts()
+    for name, count in zip(labels.label_names, counts.tolist(), strict=True):
+        if count and name not in set(names):
+            nearest = get_close_matches(name, names, n=1, cutoff=0.0)[0]
+            raise ValueError(f"labels must be ones that the model knows, got {name!r}; the nearest is {nearest!r}")
     return Aligned(_sets_of(labels.restrict_to(names)), names)
+
+
+def _checked(names: Sequence[str], n_labels: int) -> tuple[str, ...]:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"label_names must be a list of strings, got {str(names)[:60]!r}")
+    if len(names) != n_labels:
+        raise ValueError(f"label_names must hold {n_labels} names to match the layer, got {len(names)}")
+    return tuple(names)
+
+
+def _plain(n_labels: int) -> tuple[str, ...]:
+    return tuple(f"label {i}" for i in range(n_labels))
+
+
+def _numbers(labels: Dataset, n_labels: int) -> list[str]:
+    """Return the names 0, 1, …, which are all that data may use for a model that names none of its labels."""
+    numbers = [str(i) for i in range(n_labels)]
+    other = next((name for name in labels.label_names if name not in set(numbers)), None)
+    if other is not None:
+        raise ValueError(
+            f"label_names must be given, in the order of the model's {n_labels} rows: the model names none of its "
+            f"labels, and the data have names, such as {other!r}"
+        )
+    return numbers
 
 
 def _sets_of(data: Dataset) -> LabelSets:
@@ -84,21 +103,32 @@ def read_requirements(required: Any, names: Sequence[str]) -> Required:
     >>> found.names, found.sets[0].tolist()
     (('zoo',), [0, 1])
     """
+    if not len(required):
+        raise ValueError("required must hold at least one label set, got none")
     if not isinstance(required, Mapping):
         sets = read_label_sets(required, len(names))
         return Required(sets, tuple(f"requirement {i + 1}" for i in range(len(sets))))
-    places = {name: i for i, name in enumerate(names)}
-    lists = [sorted(_place(label, places, str(what)) for label in labels) for what, labels in required.items()]
+    lists = [_places(labels, names, str(what)) for what, labels in required.items()]
     return Required(read_label_sets(lists, len(names)), tuple(str(what) for what in required))
 
 
-def _place(label: Any, places: dict[str, int], what: str) -> int:
+def _places(labels: Any, names: Sequence[str], what: str) -> list[int]:
+    if isinstance(labels, str):
+        raise ValueError(f"required must hold lists of labels, got the one string {labels!r} in {what!r}")
+    return sorted(_place(label, names, what) for label in labels)
+
+
+def _place(label: Any, names: Sequence[str], what: str) -> int:
     if isinstance(label, str):
-        if label in places:
-            return places[label]
-        nearest = get_close_matches(label, places, n=1, cutoff=0.0)
-        hint = f"; the nearest is {nearest[0]!r}" if nearest else ""
-        raise ValueError(f"required must name labels of the model, got {label!r} in {what!r}{hint}")
-    if isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < len(places):
+        places = [i for i, name in enumerate(names) if name == label]
+        if len(places) > 1:
+            raise ValueError(f"required must be unambiguous, got {label!r} in {what!r}, the name of labels {places}")
+        if places:
+            return places[0]
+        nearest = get_close_matches(label, names, n=1, cutoff=0.0)[0]
+        raise ValueError(
+            f"required must name labels of the model, got {label!r} in {what!r}; the nearest is {nearest!r}"
+        )
+    if isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < len(names):
         return int(label)
-    raise ValueError(f"required must hold names or indices of the {len(places)} labels, got {label!r} in {what!r}")
+    raise ValueError(f"required must hold names or indices of the {len(names)} labels, got {label!r} in {what!r}")

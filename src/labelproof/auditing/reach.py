@@ -19,7 +19,9 @@ from labelproof.verification.regions import OutputLayer
 __all__ = ["Whitening", "measure_reach", "whiten"]
 
 Floats = npt.NDArray[np.float64]
-TOLERANCE = 1e-7  # by how much a boundary may be missed, in units of 1 + |u|
+SLACK = 1e-6  # distance that strict inequalities keep from their boundaries
+TOLERANCE = 1e-9  # by how much a boundary may be missed, in units of 1 + |u|
+NO_DIRECTION = 1e-10  # weights whose part in the data's directions is so small have none
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,8 @@ def measure_reach(
     Returns
     -------
     float64 (n_sets,)
-        Infinite for sets that no input in the data's directions gives; NaN where no answer was found.
+        Infinite for sets that no input in the data's directions gives with a distance of 1e-6 from the boundaries
+        (in the same units); NaN where no answer was found.
     """
     if layer.rule != "sigmoid":
         raise ValueError(f"features, for the reach, go with rule='sigmoid' only, got rule={layer.rule!r}")
@@ -91,10 +94,11 @@ def measure_reach(
     answers = np.empty(len(sets))
 
     def work(i: int) -> float:
-        signs = np.ones(len(rows))
+        signs, slacks = np.ones(len(rows)), np.zeros(len(rows))
         signs[: layer.n_labels] = -1.0
         signs[sets[i]] = 1.0
-        return _least_distance(rows, offsets, signs)
+        slacks[sets[i] if layer.ties == "inactive" else slice(layer.n_labels)] = SLACK
+        return _least_distance(rows, offsets, signs, slacks)
 
     for i, distance in enumerate(in_threads(work, range(len(sets)), n_jobs)):
         answers[i] = distance
@@ -104,22 +108,24 @@ def measure_reach(
 
 def _rows(layer: OutputLayer, whitening: Whitening) -> tuple[Floats, Floats]:
     """Return unit rows (n_rows, r) and offsets: a label is active where row·u + offset > 0; bounds must be ≥ 0."""
-    identity = np.eye(layer.d)
-    weights, offsets = [layer.weight], [np.zeros(layer.n_labels) if layer.offset is None else layer.offset]
+    offset = np.zeros(layer.n_labels) if layer.offset is None else layer.offset
+    rows, offsets = [layer.weight @ whitening.spread.T], [offset + layer.weight @ whitening.mean]
+    sizes = [np.linalg.norm(layer.weight, axis=1)]
     for bound, sign in ((layer.low, 1.0), (layer.high, -1.0)):
         if bound is not None:
             finite = np.isfinite(bound)
-            weights.append(sign * identity[finite])
-            offsets.append(-sign * bound[finite])
-    weight, offset = np.concatenate(weights), np.concatenate(offsets)
-    rows, offset = weight @ whitening.spread.T, offset + weight @ whitening.mean
-    norms = np.linalg.norm(rows, axis=1)
-    norms[norms == 0] = 1.0
-    return rows / norms[:, None], offset / norms
+            rows.append(sign * whitening.spread.T[finite])
+            offsets.append(sign * (whitening.mean - bound)[finite])
+            sizes.append(np.ones(int(finite.sum())))
+    flat, constant, size = np.concatenate(rows), np.concatenate(offsets), np.concatenate(sizes)
+    norms = np.linalg.norm(flat, axis=1)
+    has_direction = norms > NO_DIRECTION * size * float(np.linalg.norm(whitening.spread, axis=1).max())
+    norms[~has_direction] = 1.0
+    return np.where(has_direction[:, None], flat / norms[:, None], 0.0), constant / norms
 
 
-def _least_distance(rows: Floats, offsets: Floats, signs: Floats) -> float:
-    """Return the least |u| with signs · (rows·u + offsets) ≥ 0."""
+def _least_distance(rows: Floats, offsets: Floats, signs: Floats, slacks: Floats) -> float:
+    """Return the least |u| with signs · (rows·u + offsets) ≥ slacks."""
     from labelproof.auditing.kernels import CONFLICT, SOLVED, least_point
 
     m = rows.shape[1]
@@ -128,7 +134,7 @@ def _least_distance(rows: Floats, offsets: Floats, signs: Floats) -> float:
     working = np.empty(0, np.int64)
     is_in = np.zeros(len(rows), np.bool_)
     while True:
-        values = signs * (rows @ u + offsets)
+        values = signs * (rows @ u + offsets) - slacks
         tolerance = TOLERANCE * (1.0 + float(np.linalg.norm(u)))
         violated = np.flatnonzero((values < -tolerance) & ~is_in)
         if not len(violated):
@@ -136,7 +142,7 @@ def _least_distance(rows: Floats, offsets: Floats, signs: Floats) -> float:
         new = violated[np.argsort(values[violated], kind="stable")[: max(60, m // 2)]]
         working = np.concatenate([working, new])  # in which tight rows keep their places
         is_in[new] = True
-        G, h = rows[working] * signs[working, None], -offsets[working] * signs[working]
+        G, h = rows[working] * signs[working, None], slacks[working] - offsets[working] * signs[working]
         outcome, q = least_point(G, h, u, QT, RT, lam, active, q, tolerance, 100 * m + 2000)
         if outcome == CONFLICT:
             return float("inf")

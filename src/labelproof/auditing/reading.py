@@ -5,12 +5,13 @@ import os
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
-from labelproof.auditing.document import FORMAT, VERSION, AuditDocument
+from labelproof.auditing.document import CHECK_COMMAND, FORMAT, VERSION, AuditDocument
 from labelproof.errors import DataFormatError
 
 __all__ = ["read_document"]
 
 LARGEST = 500_000_000  # bytes
+LARGEST_NUMBER = 1e300
 
 
 def read_document(path: str | os.PathLike[str]) -> AuditDocument:
@@ -71,6 +72,8 @@ def _fault(value: Any, kind: Any, where: str) -> str | None:
     allowed = (*options, int) if float in options else options
     if type(value) not in allowed:
         return f"expected {' or '.join(option.__name__ for option in options)} for {where}, got {value!r:.60}"
+    if isinstance(value, int | float) and not abs(value) < LARGEST_NUMBER:
+        return f"expected a number below {LARGEST_NUMBER:.0e} for {where}, got a larger one"
     return None
 
 
@@ -91,7 +94,52 @@ def _inconsistency(document: dict[str, Any]) -> str | None:
             return f"expected labels from 0 to {n_labels - 1} in the group {group['name']!r}, got others"
         if any(status not in (-1, 0, 1) for status in group["status"]):
             return f"expected a status of 1, 0 or -1 in the group {group['name']!r}, got another"
-    return _loose_reference(document, n_labels, sizes)
+        if any(group[key] != value for key, value in _totals(group).items()):
+            return f"expected totals of the group {group['name']!r} that its label sets add up to, got others"
+    if len(sizes) < len(document["groups"]):
+        return "expected each group once, got one twice"
+    if document["check_command"] != CHECK_COMMAND:
+        return f"expected the command {CHECK_COMMAND!r}, got another"
+    return _false_promise(document, sizes) or _loose_reference(document, n_labels, sizes)
+
+
+def _totals(group: dict[str, Any]) -> dict[str, Any]:
+    """Return what the lists of a group add up to."""
+    rows = list(zip(group["labels"], group["status"], group["counts"], strict=True))
+    by_size = []
+    for size in sorted({len(labels) for labels, _, _ in rows}):
+        here = [(status, count) for labels, status, count in rows if len(labels) == size]
+        by_size.append({"size": size, "sets": len(here), **_verdicts(here)})
+    if any(count < 0 for count in group["counts"]):
+        return {"counts": None}  # no list of counts is that
+    return {"by_size": by_size, **_verdicts([(status, count) for _, status, count in rows])}
+
+
+def _verdicts(rows: list[tuple[int, int]]) -> dict[str, int]:
+    found = [status for status, _ in rows]
+    return {
+        "examples": sum(count for _, count in rows),
+        "argmaxable": found.count(1),
+        "unargmaxable": found.count(0),
+        "undecided": found.count(-1),
+        "argmaxable_examples": sum(count for status, count in rows if status == 1),
+    }
+
+
+def _false_promise(document: dict[str, Any], sizes: dict[str, int]) -> str | None:
+    """Return a word about requirements that the groups do not bear out."""
+    requirements = document["requirements"]
+    if requirements is None:
+        return None
+    required = next((group for group in document["groups"] if group["name"] == "required"), None)
+    if any(not 0 <= i < sizes.get("required", 0) for i in requirements["failed"]):
+        return "expected requirements of the group 'required', got others"
+    failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
+    data, least = document["groups"][0], requirements["fail_under"]
+    enough = least is None or data["argmaxable"] >= least * len(data["status"])
+    if requirements["failed"] != failed or requirements["passed"] != (not failed and enough):
+        return "expected requirements that fail where verdicts do, got others"
+    return None
 
 
 def _loose_reference(document: dict[str, Any], n_labels: int, sizes: dict[str, int]) -> str | None:
@@ -105,7 +153,4 @@ def _loose_reference(document: dict[str, Any], n_labels: int, sizes: dict[str, i
     unknown = next((label for label in mentioned if not 0 <= label < n_labels), None)
     if unknown is not None:
         return f"expected labels from 0 to {n_labels - 1}, got {unknown}"
-    requirements = document["requirements"]
-    if requirements is not None and any(not 0 <= i < sizes.get("required", 0) for i in requirements["failed"]):
-        return "expected requirements of the group 'required', got others"
     return None

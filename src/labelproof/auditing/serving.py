@@ -16,6 +16,7 @@ ServingType = Literal["float64", "float32", "bfloat16", "float16"]
 DTYPES: tuple[ServingType, ...] = ("float64", "float32", "bfloat16", "float16")
 BLOCK = 256  # label sets at a time
 LARGEST = 16.0  # to which witnesses of layers without an offset are scaled, where they may have any length
+LARGEST_NUMBER = {"float64": 2.0**1023, "float32": 2.0**127, "bfloat16": 2.0**127, "float16": 2.0**15}
 
 
 def rounded(values: Floats, dtype: str) -> Floats:
@@ -38,8 +39,8 @@ def survives_rounding(v: Verification, dtype: str) -> npt.NDArray[np.bool_]:
     """Return for each label set whether its witness, rounded, is shown to give it in a type's arithmetic.
 
     Weights, biases and features are rounded to the type, thresholds are not. Products are summed in float32 (float64
-    for float64), in any order, and no rounding of that can change the sign of a logit that is larger than its error
-    bound. A set that fails may still have another witness: False says *not shown*.
+    for float64), in any order, and the logits are rounded to the type. A set counts if no rounding of these can change
+    it. One that fails may still have another witness: False says *not shown*.
 
     Parameters
     ----------
@@ -72,39 +73,54 @@ class _Served:
     def __init__(self, layer: OutputLayer, dtype: str) -> None:
         self.layer, self.dtype = layer, dtype
         self.weight = rounded(layer.weight, dtype)
-        self.offset = None if layer.offset is None else _offset(layer, dtype)
-        unit = 2.0**-53 if dtype == "float64" else 2.0**-24
+        self.theta = np.zeros(layer.n_labels) if layer.theta is None else layer.theta
+        bias = np.zeros(layer.n_labels) if layer.offset is None else layer.offset + self.theta
+        self.bias = rounded(bias, dtype)
+        unit, self.tiny = (2.0**-53, 2.0**-1074) if dtype == "float64" else (2.0**-24, 2.0**-149)
         terms = (layer.d + 4) * unit
         self.relative_error = terms / (1 - terms) + (layer.d + 4) * 2.0**-52  # of the sum, and of our own
 
     def gives(self, points: Floats, label_sets: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
-        """Return whether the rounded points give the label sets."""
-        x = self._features(points)
-        logits, errors = x @ self.weight.T, np.abs(x) @ np.abs(self.weight).T  # (n, L)
-        if self.offset is not None:
-            logits, errors = logits + self.offset, errors + np.abs(self.offset)
-        errors *= self.relative_error
-        active = np.zeros(logits.shape, np.bool_)
+        """Return whether the rounded points give the label sets for sure."""
+        x = rounded(self._scaled(points), self.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = self._bounds(x)
+        active = np.zeros(low.shape, np.bool_)
         for row, labels in zip(active, label_sets, strict=True):
             row[labels] = True
         if self.layer.rule == "topk":
-            lowest = np.where(active, logits - errors, np.inf).min(axis=1)
-            return np.asarray(lowest > np.where(active, -np.inf, logits + errors).max(axis=1))
-        is_off = (logits < -errors) | (errors == 0) if self.layer.ties == "inactive" else logits < -errors
-        return np.asarray(np.where(active, logits > errors, is_off).all(axis=1))
+            lowest = np.where(active, low, np.inf).min(axis=1)
+            given = lowest > np.where(active, -np.inf, high).max(axis=1)
+        else:
+            is_off = high <= self.theta if self.layer.ties == "inactive" else high < self.theta
+            given = np.where(active, low > self.theta, is_off).all(axis=1)
+        finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
+        return np.asarray(given & finite & self._is_inside(x))
 
-    def _features(self, points: Floats) -> Floats:
-        if self.layer.offset is None and self.layer.is_cone:
-            largest = np.abs(points).max(axis=1, keepdims=True)
-            points = points / np.where(largest > 0, largest / LARGEST, 1.0)
-        x = rounded(points, self.dtype)
-        if self.layer.low is not None or self.layer.high is not None:
-            x = np.clip(x, self.layer.low, self.layer.high)  # rounding may leave a box
-        return x
+    def _bounds(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return bounds of the logits (n, L) for any order of summation, rounded to the type; NaN if too large."""
+        logits, sums = x @ self.weight.T, np.abs(x) @ np.abs(self.weight).T
+        errors = np.where(sums > 0, (sums + np.abs(self.bias)) * self.relative_error + self.layer.d * self.tiny, 0.0)
+        logits = logits + self.bias
+        most = LARGEST_NUMBER[self.dtype]
+        small = sums + np.abs(self.bias) < most / 4
+        return (
+            np.where(small, rounded(logits - errors, self.dtype), np.nan),
+            np.where(small, rounded(logits + errors, self.dtype), np.nan),
+        )
 
+    def _scaled(self, points: Floats) -> Floats:
+        """Scale witnesses that may have any length."""
+        if self.layer.offset is not None or not self.layer.is_cone:
+            return points
+        largest = np.abs(points).max(axis=1, keepdims=True)
+        return points / np.where(largest > 0, largest / LARGEST, 1.0)
 
-def _offset(layer: OutputLayer, dtype: str) -> Floats:
-    """Return bias − θ with the bias rounded to the type; thresholds are compared in full precision."""
-    theta = np.zeros(layer.n_labels) if layer.theta is None else layer.theta
-    bias = np.zeros(layer.n_labels) if layer.offset is None else layer.offset + theta
-    return rounded(bias, dtype) - theta
+    def _is_inside(self, x: Floats) -> npt.NDArray[np.bool_]:
+        """Return whether the rounded points are still in the domain."""
+        inside = np.full(len(x), True)
+        if self.layer.low is not None:
+            inside &= (x >= self.layer.low).all(axis=1)
+        if self.layer.high is not None:
+            inside &= (x <= self.layer.high).all(axis=1)
+        return inside

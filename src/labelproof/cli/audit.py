@@ -1,5 +1,6 @@
 """labelproof audit: which label combinations can a trained model never predict, and does it matter?"""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,8 @@ def audit(
         str | None, typer.Option(help="Part of the data set, such as test; by default all.", show_default=False)
     ] = None,
     label_column: Annotated[
-        str | None, typer.Option(help="Column of the labels in a table.", show_default=False)
+        list[str] | None,
+        typer.Option(help="Column of the labels in a table, or (repeated) columns of 0 and 1.", show_default=False),
     ] = None,
     label_names: LabelNames = None,
     weight_key: WeightKey = None,
@@ -143,10 +145,13 @@ def audit(
 
 def _require_room(output: Path | None) -> None:
     """Refuse a folder that could not be written, before the work is done."""
-    if output is None or not output.exists():
+    if output is None:
         return
-    if not output.is_dir() or (any(output.iterdir()) and not (output / "audit.json").is_file()):
+    if output.exists() and not (output / "audit.json").is_file() and (not output.is_dir() or any(output.iterdir())):
         raise ValueError(f"--output must be a new or empty folder, or one with an earlier audit, got {output}")
+    above = next(parent for parent in [output.resolve(), *output.resolve().parents] if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise ValueError(f"--output must be a folder that can be written, got {output}")
 
 
 def _features(file: Path | None, layer: "ImportedLayer", data: Any) -> Any:

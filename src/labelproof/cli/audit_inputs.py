@@ -14,15 +14,39 @@ __all__ = ["inputs_of", "read_audit_labels", "read_required"]
 
 
 def read_audit_labels(
-    source: str, names: Sequence[str] | None, *, part: str | None = None, label_column: str | None = None
+    source: str,
+    names: Sequence[str] | None,
+    *,
+    part: str | None = None,
+    label_column: Sequence[str] | None = None,
 ) -> Any:
     """Read label sets as `read_labels` does, or else a data set, whose labels have names of their own."""
     path = Path(source)
-    if label_column is None and part is None and path.is_file() and _holds_label_sets_only(path):
+    if not label_column and part is None and path.is_file() and _holds_label_sets_only(path):
         return read_labels(path, names)
-    options = {} if label_column is None else {"labels": label_column}
-    data = load_dataset(path if path.exists() else source, **options)  # type: ignore[arg-type] # it names columns
+    columns = list(label_column or _columns_of_names(path, names))
+    data = _load(path if path.exists() else source, columns)
+    if part is not None and part not in data.parts:
+        have = ", ".join(data.parts) or "no parts"
+        raise DataFormatError(f"{path.name}: expected the part {part!r} of a split, got {have}")
     return data if part is None else data.part(part)
+
+
+def _load(source: Any, columns: list[str]) -> Dataset:
+    try:
+        return load_dataset(source, **({"labels": columns[0] if len(columns) == 1 else columns} if columns else {}))  # type: ignore[arg-type]
+    except DataFormatError as error:
+        raise DataFormatError(str(error).replace("labels=", "--label-column")) from error
+
+
+def _columns_of_names(path: Path, names: Sequence[str] | None) -> list[str]:
+    """Return the columns of a table that are called as the model's labels: one of 0 and 1 for each."""
+    if path.suffix not in (".csv", ".tsv") or not path.is_file() or names is None:
+        return []
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
+        header = next(csv.reader(stream, delimiter="\t" if path.suffix == ".tsv" else ","), [])
+    found = [column for column in header if column in set(names)]
+    return found if len(found) > 1 and "labels" not in header else []
 
 
 def _holds_label_sets_only(path: Path) -> bool:

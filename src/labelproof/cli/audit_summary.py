@@ -45,26 +45,26 @@ def _without_sets(group: "Group") -> dict[str, Any]:
 def print_audit(document: "AuditDocument") -> None:
     """Print what a person wants to know first."""
     out, layer, data = console(), document["layer"], document["groups"][0]
-    out.print(Text(document["headline"], style="bold red" if data["unargmaxable"] else "bold green"), soft_wrap=True)
+    out.print(Text(document["headline"], style="bold red" if data["unargmaxable"] else "bold green"))
     rank = f"{layer['rank']}" if layer["rank"] is not None else f"at least {layer['rank_at_least']}"
     size = f"{layer['n_labels']:,} labels × {layer['n_features']:,} features, {layer['dtype']}, rank {rank}"
-    out.print(f"\n{layer['model']} ({layer['kind']}): {layer['source']}, {size}.", soft_wrap=True)
+    out.print(f"\n{layer['model']} ({layer['kind']}): {layer['source']}, {size}.")
     rule = f"rule {layer['rule']}, thresholds {layer['thresholds']}"
-    out.print(f"Assumed: {layer['domain']}; {rule}. {layer['domain_reason']}\n", soft_wrap=True)
+    out.print(f"Assumed: {layer['domain']}; {rule}. {layer['domain_reason']}\n")
     for which, label_list in (("always", layer["always_active"]), ("never", layer["never_active"])):
         if label_list:
-            out.print(f"Labels that are {which} predicted, as their weights are 0: {_names(document, label_list)}.")
+            out.print(f"Labels that are {which} predicted, whatever the input: {_names(document, label_list)}.")
     for note in layer["notes"]:
-        out.print(f"Note: {note}", soft_wrap=True)
+        out.print(f"Note: {note}")
     out.print(_size_table(data))
     for group in document["groups"][1:]:
-        out.print(_group_sentence(group), soft_wrap=True)
+        out.print(_group_sentence(group))
     if data["unargmaxable"]:
         out.print("\nMost frequent label sets that can never be predicted:")
         out.print(_set_table(document))
     _print_measurements(document)
     for one in document["advice"]:
-        out.print(f"• {one['title']}. {one['text']}", soft_wrap=True)
+        out.print(f"• {one['title']}. {one['text']}")
     _print_requirements(document)
     proven = "every verdict with a proof" if not data["undecided"] else f"all but {data['undecided']:,} with a proof"
     out.print(f"\nAudited in {document['seconds']:.1f} s, {proven}.")
@@ -91,7 +91,7 @@ def _group_sentence(group: "Group") -> str:
     text = f"{group['title']}: {group['argmaxable']:,} of {n_sets:,} can be predicted"
     if group["low"] is not None and group["high"] is not None:
         text += f"; of all {group['population']:,}, {100 * group['low']:.1f} % to {100 * group['high']:.1f} % (95 %)"
-    return text + "."
+    return text + (f"; {group['undecided']:,} undecided." if group["undecided"] else ".")
 
 
 def _set_table(document: "AuditDocument") -> Table:
@@ -99,10 +99,15 @@ def _set_table(document: "AuditDocument") -> Table:
     rows.add_column("examples", justify="right")
     rows.add_column("labels")
     rows.add_column("contradiction")
-    for one in document["explained"][:MOST_SETS]:
-        parts = [f"on: {_names(document, one['on'])}"] if one["on"] else []
-        parts += [f"off: {_names(document, one['off'])}"] if one["off"] else []
-        rows.add_row(f"{one['examples']:,}", _names(document, one["labels"]) or "(none)", "; ".join(parts))
+    data = document["groups"][0]
+    explained = {one["index"]: one for one in document["explained"] if one["group"] == "data"}
+    impossible = [i for i, status in enumerate(data["status"]) if status == 0]
+    for i in sorted(impossible, key=lambda i: -data["counts"][i])[:MOST_SETS]:
+        parts = []
+        if i in explained:
+            parts += [f"on: {_names(document, explained[i]['on'])}"] if explained[i]["on"] else []
+            parts += [f"off: {_names(document, explained[i]['off'])}"] if explained[i]["off"] else []
+        rows.add_row(f"{data['counts'][i]:,}", _names(document, data["labels"][i]) or "(none)", "; ".join(parts))
     return rows
 
 
@@ -112,13 +117,11 @@ def _print_measurements(document: "AuditDocument") -> None:
         out.print(
             f"\nServed in {serving['dtype']}, {plural(serving['not_shown'], 'set')} of {serving['checked']:,} may be "
             "lost to rounding: no input was found that gives them for sure.",
-            soft_wrap=True,
         )
     if reach is not None:
         out.print(
             f"\nReach: {reach['within']:,} predictable sets begin within the distances that occur in "
             f"{plural(reach['examples'], 'example')}, {reach['beyond']:,} only beyond.",
-            soft_wrap=True,
         )
 
 

@@ -23,7 +23,7 @@ class UnitWeights:
 
 
 def margin(weights: UnitWeights, active: Indices, x: Witness) -> float:
-    """Return the smallest of the margins of the labels; without any, or at x = 0, it is infinite."""
+    """Return the smallest of the margins of the labels; infinite without any, and at x = 0 unless a logit is 0."""
     return float(np.nanmin(label_margins(weights, active, x), initial=np.inf))
 
 
@@ -49,6 +49,7 @@ def label_margins(weights: UnitWeights, active: Indices, x: Witness) -> Floats:
             z = z - (z[inside].min() + z[~inside].max()) / 2
         signed = np.ldexp(np.where(inside, z, -z), scale - weights.exponents)
         relative = signed / (weights.norms * np.linalg.norm(unit))
+        relative[signed == 0] = 0.0  # also at x = 0
     return np.where(weights.norms > 0, relative, np.inf)
 
 
