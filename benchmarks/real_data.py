@@ -253,7 +253,10 @@ def one_vs_rest(features: dict[str, Any], labels: Any, cost: float) -> tuple[Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # labels without examples; coordinate descent that is not quite at its end
         model.fit(features["training"], scipy.sparse.csr_matrix(labels).astype(np.int64))
-    return model.decision_function(features["validation"]), model.decision_function(features["test"])
+    scores = [model.decision_function(features[part]) for part in ("validation", "test")]
+    for array in scores:  # scikit-learn gives labels without a training example the constant 0, above most others
+        array[:, np.asarray(labels.sum(axis=0)).ravel() == 0] = -1e3
+    return scores[0], scores[1]
 
 
 def peer(interpreter: str, features: dict[str, Any], parts: Parts) -> dict[str, Any]:

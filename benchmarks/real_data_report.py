@@ -5,6 +5,7 @@ from typing import Any
 
 __all__ = ["report"]
 
+ORDER = ("bibtex", "delicious", "reuters21578", "arxiv", "debtags", "mesh_pubmed")
 MODELS = ("labelproof", "logistic regression", "LibMultiLabel")
 COLUMNS = (
     ("micro-F1", lambda row: row["global"]["micro-f1"]),
@@ -25,7 +26,9 @@ and test parts and the same features (given ones, or TF-IDF of the configuration
 - **labelproof**: the model of the configuration, one hidden layer and the head that it names, one seed. Options were
   chosen on the validation part alone; what was tried is in [real_data_trials.jsonl](real_data_trials.jsonl).
 - **logistic regression**: scikit-learn's OneVsRestClassifier(LogisticRegression) with liblinear; C from 0.1, 0.3, 1,
-  3, 10, 30 and 100 by the micro-F1 of the validation part (on 50 or 100 labels at random where there are more).
+  3, 10, 30 and 100 (arxiv: 3, 10 and 30) by the micro-F1 of the validation part, on 50 or 100 labels at random where
+  there are more. Labels without a training example, two of arxiv, are never predicted; scikit-learn would give them the
+  constant score 0.
 - **LibMultiLabel**: its linear one-vs-rest method with its defaults (L2-regularised squared hinge loss, C = 1), trained
   by its own package. Its values are no logits: ½ stands for a value of 0.
 
@@ -35,15 +38,28 @@ label, tuned there for macro-F1 and shrunken towards the common one (5 positives
 are more) that our output layer can predict under the tuned threshold, each with a proof; a linear head gets nonnegative
 features. CPU: seconds of one core for training, on a machine that others used too.
 """
+READING = """
+## Reading
+
+- Where logistic regression has the better micro-F1 or P@k, it is by less than one point. On mesh_pubmed width
+  mattered: with 256 hidden features, dropout 0.5 and a patience of 3 our validation micro-F1 was 0.522 where it is now
+  0.544; logistic regression, which has 42 million weights there, has 0.553.
+- macro-F1 with tuned thresholds is lower on texts, by 1 to 6 points: rare labels, which have weights of their own in
+  logistic regression, share our hidden features with frequent ones. At ½ it is higher.
+- LibMultiLabel's squared hinge loss ranks the labels of mesh_pubmed better: its P@3 and P@5 are two points above ours
+  and those of logistic regression on the same features. We have no such loss. On given binary features (bibtex,
+  delicious) its default C = 1 is far too large.
+- All label sets that were verified are argmaxable: with 256 to 1,024 features no output layer here is a narrow one.
+"""
 
 
 def report(rows: list[dict[str, Any]], trials: list[dict[str, Any]]) -> str:
     """Return the report of all results so far, and of what was tried on validation data."""
-    names = dict.fromkeys(row["name"] for row in rows)
+    names = [name for name in ORDER if name in {row["name"] for row in rows}]
     lines = [HEADER]
     for name in names:
         lines += section([row for row in rows if row["name"] == name])
-    lines += tried(trials)
+    lines += [READING, *tried(trials)]
     return "\n".join(lines) + "\n"
 
 
