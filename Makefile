@@ -7,7 +7,7 @@ export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
 .PHONY: demo test lint bench clean
-demo: .venv/installed
+demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
 test: lint
@@ -21,7 +21,7 @@ lint: .venv/installed-dev
 # Trains the layers first (half an hour, once), then measures; results go to benchmarks/results.
 bench: .venv/installed-bench
 	$(BIN)/python benchmarks/weights.py
-	for script in run radius full_load curves scale tolerance_sweep heads activations losses metrics decisions splits audit report; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in run radius full_load curves scale tolerance_sweep heads activations losses metrics decisions splits throughput memory audit report explorer; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 .venv/python:
 	$(PYTHON) -m venv .venv

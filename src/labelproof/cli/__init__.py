@@ -25,7 +25,7 @@ from labelproof.cli.verify import verify
 __all__ = ["app", "main"]
 
 app = typer.Typer(cls=Verbs, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
-app.command(epilog="Example: labelproof demo")(demo)
+app.command(epilog="Example: labelproof demo --data comments.csv --text comment --labels tags")(demo)
 app.command(epilog="Example: labelproof audit my-model/ --labels test.csv -o audit --fail-under 0.99")(audit)
 app.command(epilog="Example: labelproof report audits/first audits/second -o report.html")(report)
 app.command(epilog="Example: labelproof explore my-model/ --labels test.csv")(explore)
