@@ -233,11 +233,7 @@ def pointwise_loss(
     shape = logits.shape
     read, known = read_targets(logits, targets), read_mask(mask, logits)
     of_example = read_example_weight(example_weight, logits)
-    of_label = read_label_vector("label_weight", 1.0 if label_weight is None else label_weight, logits)
-    check_positive("pos_weight", 1.0 if pos_weight is None else pos_weight)
-    of_positive = read_label_vector("pos_weight", 1.0 if pos_weight is None else pos_weight, logits)
-    positive, negative = (1.0, 1.0) if curve.alpha is None else (curve.alpha, 1 - curve.alpha)
-    a, b = positive * of_label * of_positive, negative * of_label
+    a, b = _weights_of_parts(logits, curve, label_weight, pos_weight)
     logits = logits.reshape(-1, shape[-1])
     rows = read.reshape(logits.shape) if isinstance(read, Tensor) else read
     weight = logits.new_ones(len(logits)) if of_example is None else of_example
@@ -253,6 +249,20 @@ def pointwise_loss(
     if reduction == "sum":
         return losses.sum()
     return losses.sum() / (max(losses.numel(), 1) if known is None else known.sum().clamp(min=1))
+
+
+def _weights_of_parts(
+    logits: Tensor, curve: Curve, label_weight: Tensor | None, pos_weight: Tensor | float | None
+) -> tuple[Tensor, Tensor]:
+    """Return the weights of the positive and of the negative part, (n_labels,) or () each."""
+    positive, negative = (1.0, 1.0) if curve.alpha is None else (curve.alpha, 1 - curve.alpha)
+    if label_weight is None and pos_weight is None:
+        n_labels = logits.shape[-1]
+        return logits.new_full((n_labels,), positive), logits.new_full((n_labels,), negative)
+    of_label = read_label_vector("label_weight", 1.0 if label_weight is None else label_weight, logits)
+    check_positive("pos_weight", 1.0 if pos_weight is None else pos_weight)
+    of_positive = read_label_vector("pos_weight", 1.0 if pos_weight is None else pos_weight, logits)
+    return positive * of_label * of_positive, negative * of_label
 
 
 class _Sum(torch.autograd.Function):
