@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 import labelproof as lp
+from labelproof.auditing.document import CHECK_COMMAND
 from labelproof.verification import Unargmaxable
 from labelproof.verification.explaining.conflicts import shares
 
@@ -175,7 +176,7 @@ def make_document(model, names, d, groups):
             "largest": max(map(len, data["labels"]), default=0),
         },
         "groups": groups, "explained": [], "conflict_labels": [], "reach": None, "serving": None, "advice": [],
-        "requirements": None, "check_command": "labelproof check audit/proofs.npz --weights audit/layer.npz",
+        "requirements": None, "check_command": CHECK_COMMAND,
         "seconds": 12.3,
     }  # fmt: skip
 

@@ -134,6 +134,7 @@ async function explain(verdict, labels, signal) {
   showNearest(panels.near, answer, { go, isFinal });
   const before = JSON.stringify(nearestSet(answer));
   const first = draw(labels, nearestSet(answer), false, signal);
+  first.catch(() => {}); // it is awaited below, unless the next question ends this one before
   answer = await ask("explanation", { ...question, seconds: THOROUGH }, signal);
   if (answer.is_cancelled) return;
   showConflict(panels.why, answer, model);
