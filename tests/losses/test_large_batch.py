@@ -100,7 +100,8 @@ def one_process(rank, meeting, results):
         for a, b in parts:
             loss(model(a), b, counts=counts).backward()
         found["two parts each"] = None, model.module.weight.grad
-        torch.save(found, results)
+        torch.save(found, results.with_suffix(".part"))
+        results.with_suffix(".part").rename(results)
     finally:
         dist.destroy_process_group()
 
@@ -112,11 +113,15 @@ def rare_first_label():
 
 
 def test_two_processes_have_the_loss_and_the_gradient_of_the_whole_batch(tmp_path):
-    other = mp.get_context("spawn").Process(target=one_process, args=(1, tmp_path / "meeting", tmp_path / "1.pt"))
-    other.start()
-    one_process(0, tmp_path / "meeting", tmp_path / "0.pt")
-    other.join()
-    assert other.exitcode == 0
+    context = mp.get_context("spawn")
+    both = [context.Process(target=one_process, args=(i, tmp_path / "meeting", tmp_path / f"{i}.pt")) for i in (0, 1)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(timeout=180)
+        process.kill()  # gloo may wait for ever while it is taken down, after all is done
+    assert (tmp_path / "0.pt").exists()
+    assert (tmp_path / "1.pt").exists()
     x, y = features(), rare_first_label()
     for found in (torch.load(tmp_path / "0.pt"), torch.load(tmp_path / "1.pt")):
         for average in AVERAGES:

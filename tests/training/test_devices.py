@@ -28,7 +28,7 @@ def test_two_processes_train_the_model_of_one(tmp_path, monkeypatch, loss):
     np.savez("data.npz", X=X, Y=X[:, :5] > 0.5)
     Path("config.yaml").write_text(CONFIG.replace("LOSS", loss))
     command = [sys.executable, "-m", "labelproof", "train", "config.yaml"]
-    two = subprocess.run([*command, "-o", "two"], capture_output=True, text=True, check=True)  # noqa: S603
+    two = subprocess.run([*command, "-o", "two"], capture_output=True, text=True, check=True, timeout=400)  # noqa: S603
     assert two.stdout.count("Written to") == 1  # one of them reports
     assert "Warning" not in two.stderr
     one = ["train", "config.yaml", "trainer.devices=1", "trainer.strategy=auto", "-o", "one"]
