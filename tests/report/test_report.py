@@ -141,7 +141,7 @@ def test_everything_that_an_audit_holds_is_said(full, page):
         "possible on paper only",
         "An estimate: with 14 features",
         "classifier.weight of model.safetensors",
-        "labelproof check audit/proofs.npz --weights audit/layer.npz",
+        full["check_command"],
         "must be on",
         "Nearest sets that can be predicted",
         "1,200 examples (lines)",
