@@ -50,9 +50,9 @@ def align(layer: ImportedLayer, labels: Any, label_names: Sequence[str] | None =
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"labels are matched by name, so the model's must differ, got {twice!r} more than once")
-    counts = labels.label_counts()
-    for name, count in zip(labels.label_names, counts.tolist(), strict=True):
-        if count and name not in set(names):
+    known, counts = set(names), labels.label_counts().tolist()
+    for name, count in zip(labels.label_names, counts, strict=True):
+        if count and name not in known:
             nearest = get_close_matches(name, names, n=1, cutoff=0.0)[0]
             raise ValueError(f"labels must be ones that the model knows, got {name!r}; the nearest is {nearest!r}")
     return Aligned(_sets_of(labels.restrict_to(names)), names)
@@ -73,7 +73,8 @@ def _plain(n_labels: int) -> tuple[str, ...]:
 def _numbers(labels: Dataset, n_labels: int) -> list[str]:
     """Return the names 0, 1, …, which are all that data may use for a model that names none of its labels."""
     numbers = [str(i) for i in range(n_labels)]
-    other = next((name for name in labels.label_names if name not in set(numbers)), None)
+    known = set(numbers)
+    other = next((name for name in labels.label_names if name not in known), None)
     if other is not None:
         raise ValueError(
             f"label_names must be given, in the order of the model's {n_labels} rows: the model names none of its "

@@ -45,7 +45,8 @@ def _columns_of_names(path: Path, names: Sequence[str] | None) -> list[str]:
         return []
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
         header = next(csv.reader(stream, delimiter="\t" if path.suffix == ".tsv" else ","), [])
-    found = [column for column in header if column in set(names)]
+    known = set(names)
+    found = [column for column in header if column in known]
     return found if len(found) > 1 and "labels" not in header else []
 
 
