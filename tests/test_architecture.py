@@ -10,7 +10,8 @@ import labelproof
 ROOT = Path(labelproof.__file__).parent
 LAYERS = [
     {"errors"},
-    {"arrayfiles", "simplex"},
+    {"arrayfiles", "parallel"},
+    {"simplex"},
     {"verification", "metrics", "data"},
     {"decisions"},
     {"heads", "activations"},
@@ -26,7 +27,7 @@ LAYERS = [
     {"cli"},
     {"__init__", "__main__"},
 ]
-WITHOUT_TORCH = {"errors", "arrayfiles", "simplex", "verification", "metrics", "data", "decisions", "__init__"}
+WITHOUT_TORCH = {"errors", "arrayfiles", "parallel", "simplex", "verification", "metrics", "data", "decisions", "__init__"}
 
 
 def room(path):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from labelproof.simplex import entmax, sparsemax
-from labelproof.simplex.threads import over_rows, run_together
 
 ALPHAS = (1.05, 1.3, 1.5, 2.0, 2.5, 4.0)
 rng = np.random.default_rng(0)
@@ -174,26 +173,6 @@ def test_single_precision_is_double_precision_rounded_once():
     for n_labels in (30, 64, 255, 1000):
         z = rng.standard_normal((40, n_labels)).astype(np.float32)
         np.testing.assert_array_equal(sparsemax(z), sparsemax(z.astype(np.float64)).astype(np.float32))
-
-
-def test_jobs_run_together_and_any_error_comes_after_all_have_ended():
-    ended = []
-
-    def fail():
-        raise KeyError("first")
-
-    with pytest.raises(KeyError, match="first"):
-        run_together([fail, lambda: ended.append(1), lambda: ended.append(2)])
-    assert sorted(ended) == [1, 2]
-
-
-def test_an_error_in_a_thread_is_raised_in_the_caller():
-    def kernel(start, stop):
-        if start:
-            raise KeyError("row")
-
-    with pytest.raises(KeyError, match="row"):
-        over_rows(kernel, n_rows=1000, n_columns=1000, n_threads=2)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5, np.inf, np.nan])

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
 
 from labelproof.activations.on_any_device import jacobian_product
+from labelproof.parallel.sharing import share
 from labelproof.simplex.kernels import SHORT, entmax_rows, jacobian_rows
-from labelproof.simplex.threads import over_rows
 
 __all__ = ["LISTED", "KernelEntmax", "is_wrapped"]
 
@@ -23,12 +23,12 @@ class KernelEntmax(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, alpha: float) -> Tensor:
         """Return the probabilities, and keep each row's support as a list of indices."""
         k = scores.shape[-1]
-        rows = scores.detach().contiguous().numpy().reshape(-1, k)
-        p = torch.empty(scores.shape, dtype=scores.dtype)
+        scores = scores.detach().contiguous()
+        rows, p = scores.numpy().reshape(-1, k), torch.empty_like(scores)
         n, room = len(rows), min(k // 16, LISTED) if k > SHORT else 0
         support, size = np.empty((n, room), np.int32), np.empty(n, np.int32)
         args = rows, alpha, p.numpy().reshape(-1, k), support, size
-        over_rows(entmax_rows, *args, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
+        share(entmax_rows, *args, n_items=n, n_numbers=rows.size, n_threads=torch.get_num_threads())
         ctx.save_for_backward(p)
         ctx.save_for_forward(p)
         ctx.alpha, ctx.support, ctx.size = alpha, support, size
@@ -42,9 +42,9 @@ class KernelEntmax(torch.autograd.Function):
             return jacobian_product(p, gradient, ctx.alpha), None
         k = p.shape[-1]
         rows = gradient.contiguous().numpy().reshape(-1, k)
-        out = torch.empty(p.shape, dtype=p.dtype)
+        out = torch.empty_like(p)
         args = rows, p.numpy().reshape(-1, k), ctx.alpha, ctx.support, ctx.size, out.numpy().reshape(-1, k)
-        over_rows(jacobian_rows, *args, n_rows=len(rows), n_columns=k, n_threads=torch.get_num_threads())
+        share(jacobian_rows, *args, n_items=len(rows), n_numbers=rows.size, n_threads=torch.get_num_threads())
         return out, None
 
     @staticmethod

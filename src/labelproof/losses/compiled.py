@@ -11,7 +11,7 @@ from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
-from labelproof.simplex.threads import run_together
+from labelproof.parallel.threads import run_together
 
 __all__ = ["applies", "over_rows", "row_blocks", "target_arrays"]
 

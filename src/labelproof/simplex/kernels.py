@@ -15,6 +15,7 @@ A row that holds NaN or +inf, or nothing but −inf, gives NaN everywhere.
 
 import numpy as np
 
+from labelproof.parallel.spreading import spread
 from labelproof.simplex.root_kernels import (
     allocating,
     gap,
@@ -53,11 +54,22 @@ _DENSE = -1  # in place of a support's size: the support was not listed
 
 
 @allocating
-def entmax_rows(X, alpha, P, support, size, start, stop):  # pragma: no cover - compiled
+def entmax_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no cover - compiled
     """Write α-entmax of the rows start to stop of X to P, and each support to the row of `support` where it fits.
 
     `size` receives the number of listed indices, or −1 where p > 0 must be read from P.
     """
+    spread(_entmax, (X, alpha, P, support, size), team, start, stop)
+
+
+@allocating
+def jacobian_rows(G, P, alpha, support, size, D, team, start, stop):  # pragma: no cover - compiled
+    """Write w ⊙ (g − w·g / Σw) with w = p^(2−α) on the support, 0 elsewhere, for the rows g of G, to D."""
+    spread(_jacobian, (G, P, alpha, support, size, D), team, start, stop)
+
+
+@allocating
+def _entmax(X, alpha, P, support, size, start, stop):  # pragma: no cover - compiled
     if X.shape[1] <= SHORT:
         _entmax_short(X, alpha, P, size, np.empty((TILE, 2)), start, stop)
     else:
@@ -65,8 +77,7 @@ def entmax_rows(X, alpha, P, support, size, start, stop):  # pragma: no cover - 
 
 
 @strict
-def jacobian_rows(G, P, alpha, support, size, D, start, stop):  # pragma: no cover - compiled
-    """Write w ⊙ (g − w·g / Σw) with w = p^(2−α) on the support, 0 elsewhere, for the rows g of G, to D."""
+def _jacobian(G, P, alpha, support, size, D, start, stop):  # pragma: no cover - compiled
     K = G.shape[1]
     for i in range(start, stop):
         g, p, d, n = G[i], P[i], D[i], size[i]

@@ -12,6 +12,7 @@ row i between ends[i] and ends[i + 1]. Both are multiplied by share[i]; a row of
 
 import numpy as np
 
+from labelproof.parallel.spreading import spread
 from labelproof.simplex.kernels import (
     SHORT,
     TILE,
@@ -31,13 +32,29 @@ _NO_TARGET = -2
 
 @allocating
 def loss_rows(  # pragma: no cover - compiled
-    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, start, stop
+    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, team, start, stop
 ):
     """Write the losses of the rows start to stop of X, and what `gradient_rows` needs.
 
     That is max x and τ in `roots`, and each support with its probabilities in `support` and `chances` where they fit;
     `size` is their number, or −1 where the row of X must be read again, or −2 for a row without a target.
     """
+    spread(_loss, (X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size), team, start, stop)
+
+
+@allocating
+def gradient_rows(  # pragma: no cover - compiled
+    X, alpha, T, ends, columns, values, share, scale, roots, support, chances, size, D, team, start, stop
+):
+    """Write scale[i] (p − q) to the rows start to stop of D."""
+    given = (X, alpha, T, ends, columns, values, share, scale, roots, support, chances, size, D)
+    spread(_gradient, given, team, start, stop)
+
+
+@allocating
+def _loss(  # pragma: no cover - compiled
+    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, start, stop
+):
     targets = (T, ends, columns, values, share)
     kept = (roots, support, chances, size)
     _losses(X, alpha, targets, losses, kept, scratch(X), start, stop)
@@ -82,10 +99,9 @@ def _losses(X, alpha, targets, losses, kept, lists, start, stop):  # pragma: no 
 
 
 @strict
-def gradient_rows(  # pragma: no cover - compiled
+def _gradient(  # pragma: no cover - compiled
     X, alpha, T, ends, columns, values, share, scale, roots, support, chances, size, D, start, stop
 ):
-    """Write scale[i] (p − q) to the rows start to stop of D."""
     for i in range(start, stop):
         x, d, n, c = X[i], D[i], size[i], scale[i]
         if n == _DENSE and np.isnan(roots[i, 0]):

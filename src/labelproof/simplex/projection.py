@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.parallel.sharing import share
+from labelproof.parallel.threads import usable_cores
 from labelproof.simplex.kernels import entmax_rows
-from labelproof.simplex.threads import over_rows, usable_cores
 
 __all__ = ["entmax", "sparsemax"]
 
@@ -76,8 +77,9 @@ def entmax(scores: npt.ArrayLike, alpha: float = 1.5, axis: int = -1, *, n_jobs:
     rows = np.ascontiguousarray(np.moveaxis(z, axis, -1))
     out = np.empty_like(rows)
     flat, flat_out = rows.reshape(-1, rows.shape[-1]), out.reshape(-1, rows.shape[-1])
-    n, k = flat.shape
+    n = len(flat)
     unlisted, size = np.empty((n, 0), np.int32), np.empty(n, np.int32)
     n_threads = n_jobs or usable_cores()
-    over_rows(entmax_rows, flat, float(alpha), flat_out, unlisted, size, n_rows=n, n_columns=k, n_threads=n_threads)
+    args = flat, float(alpha), flat_out, unlisted, size
+    share(entmax_rows, *args, n_items=n, n_numbers=flat.size, n_threads=n_threads)
     return np.moveaxis(out, -1, axis)

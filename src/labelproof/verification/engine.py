@@ -1,6 +1,5 @@
 """Verify label sets in blocks over threads: search, then prove, then settle exactly what is left."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from labelproof.parallel.threads import usable_cores
 from labelproof.verification.compilation import announcing_compilation
 from labelproof.verification.evidence import Evidence
 from labelproof.verification.exact import float_witness, point_witness, settle
@@ -45,7 +45,7 @@ MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended
 
 def in_threads(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> Iterator[R]:
     """Yield work(item) for every item, in order, from n_jobs threads (default: the cores this process may use)."""
-    with one_blas_thread(), ThreadPoolExecutor(n_jobs or _usable_cores()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_jobs or usable_cores()) as pool:
         yield from pool.map(work, items)
 
 
@@ -58,12 +58,6 @@ def one_blas_thread() -> AbstractContextManager[object]:
 def _blas() -> ThreadpoolController:
     import_module("scipy.linalg.cython_blas")  # the controller knows only libraries that are loaded
     return ThreadpoolController()
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def blocks(sets: LabelSets, size: int) -> list[LabelSets]:

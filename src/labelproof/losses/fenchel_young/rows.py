@@ -9,9 +9,9 @@ from torch import Tensor
 from labelproof.activations import entmax
 from labelproof.activations.on_cpu import LISTED, is_wrapped
 from labelproof.losses.fenchel_young.batch import Batch
+from labelproof.parallel.sharing import share
 from labelproof.simplex.kernels import SHORT
 from labelproof.simplex.loss_kernels import gradient_rows, loss_rows
-from labelproof.simplex.threads import over_rows
 
 __all__ = ["cross_entropies", "losses_of_rows"]
 
@@ -56,7 +56,7 @@ class _KernelLosses(torch.autograd.Function):
         support, chances = np.empty((n, room), np.int32), np.empty((n, room), rows.dtype)
         kept = np.empty((n, 2)), support, chances, np.empty(n, np.int32)
         given = rows, alpha, *batch.targets.arrays(), factor.numpy(), losses.numpy(), *kept
-        over_rows(loss_rows, *given, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
+        share(loss_rows, *given, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
         ctx.save_for_backward(logits, factor)
         ctx.batch, ctx.alpha, ctx.kept = batch, alpha, kept
         return losses
@@ -73,7 +73,7 @@ class _KernelLosses(torch.autograd.Function):
         out = torch.empty_like(z)
         arrays = factor.numpy(), gradient.contiguous().numpy(), *ctx.kept, out.numpy()
         given = z.numpy(), ctx.alpha, *ctx.batch.targets.arrays(), *arrays
-        over_rows(gradient_rows, *given, n_rows=n, n_columns=k, n_threads=torch.get_num_threads())
+        share(gradient_rows, *given, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
         return out, None, None
 
 

@@ -1,0 +1,35 @@
+"""The OpenMP of this process, which is torch's wherever torch is built with it.
+
+Its threads stay awake for a while after each operation of torch, so handing work to them takes two microseconds, and
+none of our own threads fights with them for a core.
+"""
+
+import os
+from ctypes import CDLL, c_void_p, cast
+
+__all__ = ["addresses"]
+
+_NAMES = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
+_found: dict[int, tuple[int, ...]] = {}
+
+
+def addresses() -> tuple[int, ...]:
+    """Return where GOMP_parallel, omp_get_thread_num and omp_get_num_threads are, or nothing where they cannot be used.
+
+    They are looked up among the symbols that are visible to all of the process, as torch finds them itself. A forked
+    process gets nothing: its OpenMP would wait for threads that stayed behind.
+    """
+    if not _found:
+        places = _look_up()
+        if not places:
+            return ()  # torch may still be loaded
+        _found[os.getpid()] = places
+    return _found.get(os.getpid(), ())
+
+
+def _look_up() -> tuple[int, ...]:
+    try:
+        process = CDLL(None)
+        return tuple(cast(getattr(process, name), c_void_p).value or 0 for name in _NAMES)
+    except (AttributeError, OSError, TypeError):  # no such symbol, or a system without a table of all
+        return ()
