@@ -225,6 +225,26 @@ def test_functional_twins_are_the_modules():
         assert torch.equal(twin(logits, targets), EVERY_LOSS[name]()(logits, targets))
 
 
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("name", ["bce", "focal", "asymmetric", "sigmoidF1", "f1"])
+def test_wide_and_long_batches_are_those_of_double_precision_on_any_number_of_threads(name, n_threads):
+    torch.manual_seed(0)
+    logits, lists = 3 * torch.randn(300, 4500) - 4, [[i, i + 600, 4499] for i in range(300)]
+    dense = torch.zeros(300, 4500)
+    for row, labels in zip(dense, lists, strict=True):
+        row[labels] = 1
+    loss, before = EVERY_LOSS[name](), torch.get_num_threads()
+    expected, slope = value_and_gradient(loss, logits.double(), dense)
+    torch.set_num_threads(n_threads)
+    try:
+        for targets in (dense, lists):
+            value, gradient = value_and_gradient(loss, logits, targets)
+            assert value.item() == pytest.approx(expected.item(), rel=1e-5)
+            torch.testing.assert_close(gradient.double(), slope, atol=1e-6 * slope.abs().max().item(), rtol=1e-5)
+    finally:
+        torch.set_num_threads(before)
+
+
 class LargeTensors(TorchDispatchMode):
     """Counts the new tensors with at least this many elements."""
 
@@ -248,10 +268,11 @@ def test_index_targets_are_never_made_dense_and_the_gradient_is_all_that_is_stor
     logits = torch.randn(40, 300, requires_grad=True)
     targets = [[i, i + 7] for i in range(40)]
     with LargeTensors(logits.numel()) as seen:
-        value = loss(logits, targets)
-        assert seen.made == 0
-        value.backward()
+        loss(logits, targets).backward()
     assert seen.made == 1
+    with LargeTensors(logits.numel()) as seen, torch.no_grad():
+        loss(logits, targets)
+    assert seen.made == 0
 
 
 def test_the_slope_moves_where_the_loss_looks():

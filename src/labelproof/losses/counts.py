@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, over_rows, row_blocks, target_arrays
+from labelproof.losses.compiled import applies, target_arrays
 from labelproof.losses.kernels import count_gradient, count_sums
 from labelproof.losses.targets import SparseTargets
+from labelproof.parallel.sharing import share
 
 __all__ = ["Scores", "smooth_counts"]
 
@@ -79,12 +80,10 @@ class _LabelCounts(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, targets: Tensor | SparseTargets, weight: Tensor) -> Tensor:
         ctx.save_for_backward(logits, weight)
         ctx.targets = targets
-        z, w, arrays = logits.contiguous().numpy(), weight.contiguous().numpy(), target_arrays(targets)
-        blocks = row_blocks(*logits.shape)
-        sums = torch.zeros(len(blocks), 4, logits.shape[1])
-        out = sums.numpy()
-        over_rows(lambda b, start, stop: count_sums(start, stop, z, *arrays, w, out[b]), blocks)
-        counts = sums.sum(0)
+        n_labels = logits.shape[1]
+        counts = torch.empty(4, n_labels)
+        given = logits.contiguous().numpy(), *target_arrays(targets), weight.contiguous().numpy(), counts.numpy()
+        share(count_sums, *given, n_items=n_labels, n_numbers=logits.numel(), n_threads=torch.get_num_threads())
         counts[3] = weight.sum()
         return counts
 
@@ -97,12 +96,10 @@ class _LabelCounts(torch.autograd.Function):
                 counts = _plain_counts(_steps(logits), ctx.targets, known, 0)
             (gradient,) = torch.autograd.grad(counts, logits, by_counts, create_graph=torch.is_grad_enabled())
             return gradient, None, None
-        z, w, arrays = logits.contiguous().numpy(), weight.contiguous().numpy(), target_arrays(ctx.targets)
-        by_hits, by_predicted = by_counts.contiguous().numpy()[:2]
-        gradient = torch.empty(logits.shape)
-        out = gradient.numpy()
-        blocks = row_blocks(*logits.shape)
-        over_rows(lambda _, start, stop: count_gradient(start, stop, z, *arrays, w, by_hits, by_predicted, out), blocks)
+        z, gradient = logits.contiguous().numpy(), torch.empty(logits.shape)
+        given = weight.contiguous().numpy(), *by_counts.contiguous().numpy()[:2], gradient.numpy()
+        arrays = z, *target_arrays(ctx.targets), *given
+        share(count_gradient, *arrays, n_items=len(z), n_numbers=z.size, n_threads=torch.get_num_threads())
         return gradient, None, None
 
 

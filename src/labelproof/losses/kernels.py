@@ -3,12 +3,16 @@
 Each loop reads the logits once and writes at most the gradient, so nothing else of their size is stored. Targets come
 as dense rows, or as the columns of each row's ones (``Y`` is then empty), of which at most one row is ever written out.
 exp and log are our own: the compiler can work on eight of them at once. Both are right to about 2e-7 of their value.
+What a loop keeps for itself lies in one array, at fixed distances: of several arrays the compiler would have to ask
+whether they overlap, and for more than a few it gives up and takes one number at a time.
 """
 
 import numpy as np
 from numba import njit
 
-__all__ = ["count_gradient", "count_sums", "pointwise_gradient", "pointwise_sums"]
+from labelproof.parallel.spreading import spread
+
+__all__ = ["count_gradient", "count_sums", "pointwise_rows"]
 
 _F = np.float32
 _ONE, _ZERO = _F(1), _F(0)
@@ -16,6 +20,9 @@ _LOG2_E = _F(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = _F(0.693359375), _F(-2.12194440e-4)  # their sum is ln 2; the first has few digits
 _SMALLEST = _F(-87)  # exp of it is still a normal number
 _MANTISSA, _HALF_BITS = np.int32(0x007FFFFF), np.int32(0x3F000000)
+_TILE = 512  # logits of a row that are worked on at once: all that belongs to them stays near the processor
+_COLUMNS = 4096  # labels that are counted at once
+_ROWS = 256  # sums over more rows than this are not left to float32
 _loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 
@@ -48,12 +55,6 @@ def _artanh(s):  # pragma: no cover - compiled
 
 
 @njit(inline="always")
-def _log1p(x):  # pragma: no cover - compiled
-    """Return log(1 + x) for 0 ≤ x ≤ 1."""
-    return _F(2) * _artanh(x / (_F(2) + x))
-
-
-@njit(inline="always")
 def _log(x):  # pragma: no cover - compiled
     """Return log(x) for a normal x > 0."""
     bits = _F(x).view(np.int32)
@@ -81,29 +82,72 @@ def _slope(z):  # pragma: no cover - compiled
 
 
 @_loop
-def count_sums(start, stop, Z, Y, ends, columns, weight, sums):  # pragma: no cover - compiled
-    """Add Σ_i w_i s_ij y_ij, Σ_i w_i s_ij and Σ_i w_i y_ij over rows start to stop to the rows of sums."""
-    hits, predicted, positives = sums[0], sums[1], sums[2]
-    for i in range(start, stop):
-        z, w = Z[i], weight[i]
-        if Y.shape[0] > 0:
-            y = Y[i]
-            for j in range(z.shape[0]):
-                s = w * _sigmoid(z[j])
-                predicted[j] += s
-                hits[j] += s * y[j]
-                positives[j] += w * y[j]
-        else:
-            for j in range(z.shape[0]):
-                predicted[j] += w * _sigmoid(z[j])
-            for p in range(ends[i], ends[i + 1]):
-                hits[columns[p]] += w * _sigmoid(z[columns[p]])
-                positives[columns[p]] += w
+def count_sums(Z, Y, ends, columns, weight, sums, team, start, stop):  # pragma: no cover - compiled
+    """Write Σ_i w_i s_ij y_ij, Σ_i w_i s_ij and Σ_i w_i y_ij of the columns start to stop to the rows of sums."""
+    spread(_count_columns, (Z, Y, ends, columns, weight, sums), team, start, stop)
 
 
 @_loop
-def count_gradient(start, stop, Z, Y, ends, columns, weight, by_hits, by_predicted, G):  # pragma: no cover - compiled
+def count_gradient(
+    Z, Y, ends, columns, weight, by_hits, by_predicted, G, team, start, stop
+):  # pragma: no cover - compiled
     """Write ∂/∂z of Σ_j (by_hits_j hits_j + by_predicted_j predicted_j) into rows start to stop of G."""
+    spread(_count_slopes, (Z, Y, ends, columns, weight, by_hits, by_predicted, G), team, start, stop)
+
+
+@_loop
+def pointwise_rows(
+    Z, Y, ends, columns, rates, positive, negative, weight, sums, G, team, start, stop
+):  # pragma: no cover - compiled
+    """Write weight_i times the sum of the losses of row i into sums, and its gradient into row i of G.
+
+    `pointwise.Curve.rates` says what rates are; G has the shape (0, n_labels) where no gradient is wanted.
+    """
+    spread(_pointwise, (Z, Y, ends, columns, rates, positive, negative, weight, sums, G), team, start, stop)
+
+
+@_loop
+def _count_columns(Z, Y, ends, columns, weight, sums, start, stop):  # pragma: no cover - compiled
+    work = np.empty(3 * _COLUMNS, np.float32)
+    sums[:, start:stop] = 0
+    for a in range(start, stop, _COLUMNS):
+        b = min(a + _COLUMNS, stop)
+        for first in range(0, Z.shape[0], _ROWS):
+            work[:] = 0
+            for i in range(first, min(first + _ROWS, Z.shape[0])):
+                if Y.shape[0] > 0:
+                    _count_dense(Z[i, a:b], Y[i, a:b], weight[i], work)
+                else:
+                    _count_listed(Z[i, a:b], columns[ends[i] : ends[i + 1]], a, weight[i], work)
+            for part in range(3):
+                for j in range(b - a):
+                    sums[part, a + j] += work[part * _COLUMNS + j]
+
+
+@_loop
+def _count_dense(z, y, w, work):  # pragma: no cover - compiled
+    for j in range(z.shape[0]):
+        s = w * _sigmoid(z[j])
+        work[j] += s * y[j]
+        work[_COLUMNS + j] += s
+        work[2 * _COLUMNS + j] += w * y[j]
+
+
+@_loop
+def _count_listed(z, listed, first, w, work):  # pragma: no cover - compiled
+    for j in range(z.shape[0]):
+        work[_COLUMNS + j] += w * _sigmoid(z[j])
+    for column in listed:
+        j = column - first
+        if 0 <= j < z.shape[0]:
+            work[j] += w * _sigmoid(z[j])
+            work[2 * _COLUMNS + j] += w
+
+
+@_loop
+def _count_slopes(
+    Z, Y, ends, columns, weight, by_hits, by_predicted, G, start, stop
+):  # pragma: no cover - compiled
     for i in range(start, stop):
         z, w, g = Z[i], weight[i], G[i]
         if Y.shape[0] > 0:
@@ -113,9 +157,92 @@ def count_gradient(start, stop, Z, Y, ends, columns, weight, by_hits, by_predict
         else:
             for j in range(z.shape[0]):
                 g[j] = w * _slope(z[j]) * by_predicted[j]
-            for p in range(ends[i], ends[i + 1]):
-                j = columns[p]
+            for j in columns[ends[i] : ends[i + 1]]:
                 g[j] = w * _slope(z[j]) * (by_hits[j] + by_predicted[j])
+
+
+@_loop
+def _pointwise(
+    Z, Y, ends, columns, rates, positive, negative, weight, sums, G, start, stop
+):  # pragma: no cover - compiled
+    scale, shift, clip = _F(rates[0]), _F(rates[1]), _F(rates[4])
+    slope_pos, slope_neg = _F(rates[2] * rates[5]), _F(rates[3] * rates[5])
+    n_labels = Z.shape[1]
+    row, work = np.zeros(0 if Y.shape[0] > 0 else n_labels, np.float32), np.empty(5 * _TILE, np.float32)
+    for i in range(start, stop):
+        y = _target_row(i, Y, ends, columns, row)
+        total = 0.0
+        for a in range(0, n_labels, _TILE):
+            b = min(a + _TILE, n_labels)
+            z = Z[i, a:b]
+            _sigmoids(z, work)
+            _as_negatives(z, clip, rates[3], slope_neg, work)
+            _mix_with_positives(z, y[a:b], scale, shift, rates[2], slope_pos, positive[a:b], negative[a:b], work)
+            total += _total(work[_LOSS : _LOSS + b - a])
+            if G.shape[0] > 0:
+                g, w = G[i, a:b], weight[i]
+                for j in range(b - a):
+                    g[j] = w * work[_RATE + j]
+        sums[i] = weight[i] * total
+        _clear(i, Y, ends, columns, row)
+
+
+_P, _Q, _TAIL, _LOSS, _RATE = 0, _TILE, 2 * _TILE, 3 * _TILE, 4 * _TILE  # where what is kept for a tile
+
+
+@_loop
+def _sigmoids(z, work):  # pragma: no cover - compiled
+    """Write p = sigmoid(z), q = sigmoid(-z) and log(1 + exp(-|z|)), which makes both -log(p) and -log(q)."""
+    for j in range(z.shape[0]):
+        e = _exp(-abs(z[j]))
+        large = _ONE / (_ONE + e)
+        small = e * large
+        work[_P + j] = small if z[j] < _ZERO else large
+        work[_Q + j] = large if z[j] < _ZERO else small
+        work[_TAIL + j] = _F(2) * _artanh(e / (_F(2) + e))
+
+
+@_loop
+def _as_negatives(z, clip, power, slope, work):  # pragma: no cover - compiled
+    """Write p'^power · -log(1 - p') and its slope; `slope` is the power, or 0 if the factor counts as a constant."""
+    one, two, four = power & 1, power & 2, power & 4
+    if clip > _ZERO:
+        for j in range(z.shape[0]):
+            p, q = work[_P + j], work[_Q + j]
+            over, under = p - clip if p > clip else _ONE, min(q + clip, _ONE)
+            cost, factor = -_log(under), _power(over, one, two, four)
+            rate = p * q * (over + slope * under * cost) / (over * under)
+            work[_LOSS + j] = factor * cost if p > clip else _ZERO
+            work[_RATE + j] = factor * rate if p > clip else _ZERO
+    else:
+        for j in range(z.shape[0]):
+            p, q = work[_P + j], work[_Q + j]
+            cost, factor = work[_TAIL + j] + max(z[j], _ZERO), _power(p, one, two, four)
+            work[_LOSS + j] = factor * cost
+            work[_RATE + j] = factor * (p + slope * q * cost)
+
+
+@_loop
+def _mix_with_positives(
+    z, y, scale, shift, power, slope, positive, negative, work
+):  # pragma: no cover - compiled
+    """Replace losses and slopes of negatives by those for the targets."""
+    one, two, four = power & 1, power & 2, power & 4
+    for j in range(z.shape[0]):
+        p, q = work[_P + j], work[_Q + j]
+        cost, factor = work[_TAIL + j] + max(-z[j], _ZERO), _power(q, one, two, four)
+        target = scale * y[j] + shift
+        a, b = positive[j] * target, negative[j] * (_ONE - target)
+        work[_LOSS + j] = b * work[_LOSS + j] + a * factor * cost
+        work[_RATE + j] = b * work[_RATE + j] - a * factor * (q + slope * p * cost)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _total(values):  # pragma: no cover - compiled
+    total = _ZERO
+    for j in range(values.shape[0]):
+        total += values[j]
+    return total
 
 
 @njit(inline="always")
@@ -142,101 +269,3 @@ def _power(x, one, two, four):  # pragma: no cover - compiled
     power = x if one else _ONE
     power = power * x2 if two else power
     return power * (x2 * x2) if four else power
-
-
-@njit(inline="always")
-def _sigmoids(z, e):  # pragma: no cover - compiled
-    """Return sigmoid(z) and sigmoid(-z), given e = exp(-|z|)."""
-    t = _ONE / (_ONE + e)
-    return (e * t, t) if z < _ZERO else (t, e * t)
-
-
-@njit(inline="always")
-def _softplus(z, e):  # pragma: no cover - compiled
-    """Return log(1 + exp(z)) = -log(sigmoid(-z)), given e = exp(-|z|)."""
-    return _log1p(e) + max(z, _ZERO)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _total(values):  # pragma: no cover - compiled
-    total = _ZERO
-    for j in range(values.shape[0]):
-        total += values[j]
-    return total
-
-
-@_loop
-def _exponentials(z, e):  # pragma: no cover - compiled
-    for j in range(z.shape[0]):
-        e[j] = _exp(-abs(z[j]))
-
-
-@_loop
-def _negative_costs(z, e, clip, costs):  # pragma: no cover - compiled
-    """Write -log(1 - p') into costs, p' = max(sigmoid(z) - clip, 0)."""
-    if clip > _ZERO:
-        for j in range(z.shape[0]):
-            _, q = _sigmoids(z[j], e[j])
-            costs[j] = -_log(min(q + clip, _ONE))
-    else:
-        for j in range(z.shape[0]):
-            costs[j] = _softplus(z[j], e[j])
-
-
-@_loop
-def pointwise_sums(start, stop, Z, Y, ends, columns, rates, positive, negative, sums):  # pragma: no cover - compiled
-    """Write Σ_j of each row's losses into sums; `pointwise.Curve.rates` says what rates are."""
-    scale, shift, clip = _F(rates[0]), _F(rates[1]), _F(rates[4])
-    pos1, pos2, pos4 = rates[2] & 1, rates[2] & 2, rates[2] & 4
-    neg1, neg2, neg4 = rates[3] & 1, rates[3] & 2, rates[3] & 4
-    row, e, costs = np.zeros(Z.shape[1], np.float32), np.empty(Z.shape[1], np.float32), np.empty(Z.shape[1], np.float32)
-    for i in range(start, stop):
-        y, z = _target_row(i, Y, ends, columns, row), Z[i]
-        _exponentials(z, e)
-        _negative_costs(z, e, clip, costs)
-        for j in range(z.shape[0]):
-            p, q = _sigmoids(z[j], e[j])
-            target = scale * y[j] + shift
-            loss_pos = _power(q, pos1, pos2, pos4) * _softplus(-z[j], e[j])
-            loss_neg = _power(max(p - clip, _ZERO), neg1, neg2, neg4) * costs[j]
-            costs[j] = positive[j] * target * loss_pos + negative[j] * (_ONE - target) * loss_neg
-        sums[i] = _total(costs)
-        _clear(i, Y, ends, columns, row)
-
-
-@_loop
-def _negative_slopes(z, e, clip, power, slope, costs):  # pragma: no cover - compiled
-    """Replace -log(1 - p') in costs by the slope of the negative part; slope is its exponent, or 0 for a constant."""
-    one, two, four = power & 1, power & 2, power & 4
-    if clip > _ZERO:
-        for j in range(z.shape[0]):
-            p, q = _sigmoids(z[j], e[j])
-            over, under = p - clip if p > clip else _ONE, min(q + clip, _ONE)
-            rate = p * q * (over + slope * under * costs[j]) / (over * under)
-            costs[j] = _power(over, one, two, four) * rate if p > clip else _ZERO
-    else:
-        for j in range(z.shape[0]):
-            p, q = _sigmoids(z[j], e[j])
-            costs[j] = _power(p, one, two, four) * (p + slope * q * costs[j])
-
-
-@_loop
-def pointwise_gradient(
-    start, stop, Z, Y, ends, columns, rates, positive, negative, weight, G
-):  # pragma: no cover - compiled
-    """Write weight_i ∂/∂z of each loss into rows start to stop of G."""
-    scale, shift, clip = _F(rates[0]), _F(rates[1]), _F(rates[4])
-    pos1, pos2, pos4 = rates[2] & 1, rates[2] & 2, rates[2] & 4
-    slope_pos, slope_neg = _F(rates[2] * rates[5]), _F(rates[3] * rates[5])
-    row, e, costs = np.zeros(Z.shape[1], np.float32), np.empty(Z.shape[1], np.float32), np.empty(Z.shape[1], np.float32)
-    for i in range(start, stop):
-        y, w, z, g = _target_row(i, Y, ends, columns, row), weight[i], Z[i], G[i]
-        _exponentials(z, e)
-        _negative_costs(z, e, clip, costs)
-        _negative_slopes(z, e, clip, rates[3], slope_neg, costs)
-        for j in range(z.shape[0]):
-            p, q = _sigmoids(z[j], e[j])
-            target = scale * y[j] + shift
-            slope = -_power(q, pos1, pos2, pos4) * (q + slope_pos * p * _softplus(-z[j], e[j]))
-            g[j] = w * (positive[j] * target * slope + negative[j] * (_ONE - target) * costs[j])
-        _clear(i, Y, ends, columns, row)

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, over_rows, row_blocks, target_arrays
-from labelproof.losses.kernels import pointwise_gradient, pointwise_sums
+from labelproof.losses.compiled import applies, target_arrays
+from labelproof.losses.kernels import pointwise_rows
 from labelproof.losses.reduction import (
     REDUCTIONS,
     Reduction,
@@ -28,6 +28,7 @@ from labelproof.losses.reduction import (
     read_mask,
 )
 from labelproof.losses.targets import SparseTargets, promote, read_targets
+from labelproof.parallel.sharing import share
 
 __all__ = ["Curve", "asymmetric_loss", "binary_cross_entropy_loss", "focal_loss", "pointwise_loss"]
 
@@ -239,8 +240,10 @@ def pointwise_loss(
     weight = logits.new_ones(len(logits)) if of_example is None else of_example
     if reduction != "none" and known is None and curve.is_compiled() and applies(logits, rows, a, b, weight):
         vectors = (v.expand(logits.shape[1]).contiguous() for v in (a, b))
-        total = _Sum.apply(logits, rows, curve, *vectors, weight)  # type: ignore[no-untyped-call]
-        return total / max(logits.numel(), 1) if reduction == "mean" else total
+        weight = weight / max(logits.numel(), 1) if reduction == "mean" else weight.contiguous()
+        wants_gradient = logits.requires_grad and torch.is_grad_enabled()
+        total: Tensor = _Sum.apply(logits, rows, curve, *vectors, weight, wants_gradient)  # type: ignore[no-untyped-call]
+        return total
     losses = _plain(logits, rows, curve, a, b)
     losses = losses if of_example is None else losses * of_example.unsqueeze(1)
     losses = losses if known is None else torch.where(known, losses, 0.0)
@@ -266,7 +269,7 @@ def _weights_of_parts(
 
 
 class _Sum(torch.autograd.Function):
-    """The sum of all losses, by the compiled loops."""
+    """Σ_i weight_i Σ_j loss_ij by the compiled loops, which write the gradient in the same pass if one is wanted."""
 
     @staticmethod
     def forward(
@@ -277,31 +280,43 @@ class _Sum(torch.autograd.Function):
         positive: Tensor,
         negative: Tensor,
         weight: Tensor,
+        wants_gradient: bool,
     ) -> Tensor:
         ctx.save_for_backward(logits, positive, negative, weight)
         ctx.targets, ctx.curve = targets, curve
-        z, arrays, rates = logits.contiguous().numpy(), target_arrays(targets), curve.rates()
-        a, b, sums = positive.numpy(), negative.numpy(), torch.empty(len(logits))
-        out = sums.numpy()
-        blocks = row_blocks(*logits.shape)
-        over_rows(lambda _, start, stop: pointwise_sums(start, stop, z, *arrays, rates, a, b, out), blocks)
-        return (sums * weight).sum()
+        total, ctx.gradient = _sum_and_gradient(logits, targets, curve, positive, negative, weight, wants_gradient)
+        return total
 
     @staticmethod
-    def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor, None, None, None, None, None]:
-        logits, positive, negative, weight = ctx.saved_tensors
+    def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor | None, ...]:
+        given = logits, positive, negative, weight = ctx.saved_tensors
+        nothing = (None,) * 6
         if torch.is_grad_enabled() or is_wrapped(by_sum):  # the gradient itself is to be differentiated or mapped
             with torch.enable_grad():
                 total = (_plain(logits, ctx.targets, ctx.curve, positive, negative) * weight.unsqueeze(1)).sum()
             (gradient,) = torch.autograd.grad(total, logits, by_sum, create_graph=torch.is_grad_enabled())
-            return gradient, None, None, None, None, None
-        z, arrays, rates = logits.contiguous().numpy(), target_arrays(ctx.targets), ctx.curve.rates()
-        a, b, w = positive.numpy(), negative.numpy(), (weight * by_sum).numpy()
-        gradient = torch.empty(logits.shape)
-        out = gradient.numpy()
-        blocks = row_blocks(*logits.shape)
-        over_rows(lambda _, start, stop: pointwise_gradient(start, stop, z, *arrays, rates, a, b, w, out), blocks)
-        return gradient, None, None, None, None, None
+            return gradient, *nothing
+        gradient, ctx.gradient = ctx.gradient, None  # given away, not lent: who gets it may write into it
+        if gradient is None:
+            _, gradient = _sum_and_gradient(logits, ctx.targets, ctx.curve, *given[1:], True)
+        return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), *nothing
+
+
+def _sum_and_gradient(
+    logits: Tensor,
+    targets: Tensor | SparseTargets,
+    curve: Curve,
+    positive: Tensor,
+    negative: Tensor,
+    weight: Tensor,
+    wants_gradient: bool,
+) -> tuple[Tensor, Tensor | None]:
+    z, sums = logits.contiguous(), torch.empty_like(weight)
+    gradient = torch.empty_like(z) if wants_gradient else z[:0]
+    vectors = (vector.numpy() for vector in (positive, negative, weight, sums))
+    given = z.numpy(), *target_arrays(targets), curve.rates(), *vectors, gradient.numpy()
+    share(pointwise_rows, *given, n_items=len(z), n_numbers=z.numel(), n_threads=torch.get_num_threads())
+    return sums.sum(), gradient if wants_gradient else None
 
 
 def _plain(logits: Tensor, targets: Tensor | SparseTargets, curve: Curve, positive: Tensor, negative: Tensor) -> Tensor:
