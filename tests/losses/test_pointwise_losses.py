@@ -50,6 +50,15 @@ def test_the_compiled_loops_can_be_differentiated_twice():
     torch.testing.assert_close(single.double(), curvature(logits.requires_grad_()), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("strange", [-0.1, 1.1, float("nan"), float("inf")])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_a_target_out_of_range_is_found_wherever_it_is(strange, reduction):
+    targets = torch.zeros(3, 1300)
+    targets[2, 1299] = strange
+    with pytest.raises(ValueError, match="targets must lie between 0 and 1, got values from"):
+        binary_cross_entropy_loss(torch.zeros(3, 1300), targets, reduction=reduction)
+
+
 def test_a_gradient_that_was_given_away_is_not_the_one_of_the_next_call():
     logits, targets = a_batch(8, 5, dtype=torch.float32)
     logits.requires_grad_()

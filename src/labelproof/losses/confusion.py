@@ -21,7 +21,7 @@ from labelproof.losses.reduction import (
     read_mask,
 )
 from labelproof.losses.smooth_metrics import Empty, losses_of_counts, read_metric
-from labelproof.losses.targets import promote, read_targets
+from labelproof.losses.targets import as_rows, promote, read_targets
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -242,8 +242,8 @@ def confusion_counts(
     known = read_mask(mask, logits)
     of_example = None if average == "samples" else read_example_weight(example_weight, logits)
     of_label = None if label_weight is None else read_label_vector("label_weight", label_weight, logits)
-    steep = _steepen(logits, beta, eta).reshape(-1, logits.shape[-1])
-    rows = read.reshape(steep.shape) if isinstance(read, Tensor) else read
+    steep = as_rows(_steepen(logits, beta, eta))
+    rows = as_rows(read) if isinstance(read, Tensor) else read
     if average == "samples":
         counts = smooth_counts(steep, rows, dim=1, scores=scores, mask=known, label_weight=of_label)
         return counts.reshape(4, *logits.shape[:-1])

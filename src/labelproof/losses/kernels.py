@@ -97,13 +97,14 @@ def count_gradient(
 
 @_loop
 def pointwise_rows(
-    Z, Y, ends, columns, rates, positive, negative, weight, sums, G, team, start, stop
+    Z, Y, ends, columns, rates, positive, negative, weight, sums, G, faults, team, start, stop
 ):  # pragma: no cover - compiled
     """Write weight_i times the sum of the losses of row i into sums, and its gradient into row i of G.
 
-    `pointwise.Curve.rates` says what rates are; G has the shape (0, n_labels) where no gradient is wanted.
+    `pointwise.Curve.rates` says what rates are. G has the shape (0, n_labels) where no gradient is wanted. The first of
+    `faults` becomes 1 if a dense target is not between 0 and 1.
     """
-    spread(_pointwise, (Z, Y, ends, columns, rates, positive, negative, weight, sums, G), team, start, stop)
+    spread(_pointwise, (Z, Y, ends, columns, rates, positive, negative, weight, sums, G, faults), team, start, stop)
 
 
 @_loop
@@ -145,9 +146,7 @@ def _count_listed(z, listed, first, w, work):  # pragma: no cover - compiled
 
 
 @_loop
-def _count_slopes(
-    Z, Y, ends, columns, weight, by_hits, by_predicted, G, start, stop
-):  # pragma: no cover - compiled
+def _count_slopes(Z, Y, ends, columns, weight, by_hits, by_predicted, G, start, stop):  # pragma: no cover - compiled
     for i in range(start, stop):
         z, w, g = Z[i], weight[i], G[i]
         if Y.shape[0] > 0:
@@ -163,7 +162,7 @@ def _count_slopes(
 
 @_loop
 def _pointwise(
-    Z, Y, ends, columns, rates, positive, negative, weight, sums, G, start, stop
+    Z, Y, ends, columns, rates, positive, negative, weight, sums, G, faults, start, stop
 ):  # pragma: no cover - compiled
     scale, shift, clip = _F(rates[0]), _F(rates[1]), _F(rates[4])
     slope_pos, slope_neg = _F(rates[2] * rates[5]), _F(rates[3] * rates[5])
@@ -175,6 +174,8 @@ def _pointwise(
         for a in range(0, n_labels, _TILE):
             b = min(a + _TILE, n_labels)
             z = Z[i, a:b]
+            if Y.shape[0] > 0 and _out_of_range(y[a:b]) > 0:
+                faults[0] = 1
             _sigmoids(z, work)
             _as_negatives(z, clip, rates[3], slope_neg, work)
             _mix_with_positives(z, y[a:b], scale, shift, rates[2], slope_pos, positive[a:b], negative[a:b], work)
@@ -188,6 +189,15 @@ def _pointwise(
 
 
 _P, _Q, _TAIL, _LOSS, _RATE = 0, _TILE, 2 * _TILE, 3 * _TILE, 4 * _TILE  # where what is kept for a tile
+
+
+@_loop
+def _out_of_range(y):  # pragma: no cover - compiled
+    """Return how many numbers are not between 0 and 1; NaN is one of them."""
+    count = np.int32(0)
+    for j in range(y.shape[0]):
+        count += np.int32(1) - np.int32((y[j] >= _ZERO) & (y[j] <= _ONE))
+    return count
 
 
 @_loop
@@ -223,9 +233,7 @@ def _as_negatives(z, clip, power, slope, work):  # pragma: no cover - compiled
 
 
 @_loop
-def _mix_with_positives(
-    z, y, scale, shift, power, slope, positive, negative, work
-):  # pragma: no cover - compiled
+def _mix_with_positives(z, y, scale, shift, power, slope, positive, negative, work):  # pragma: no cover - compiled
     """Replace losses and slopes of negatives by those for the targets."""
     one, two, four = power & 1, power & 2, power & 4
     for j in range(z.shape[0]):

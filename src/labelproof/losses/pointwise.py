@@ -9,8 +9,11 @@ computed from sigmoid(-z) where z is large, so the gradient of a prediction that
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
@@ -27,8 +30,10 @@ from labelproof.losses.reduction import (
     read_label_vector,
     read_mask,
 )
-from labelproof.losses.targets import SparseTargets, promote, read_targets
+from labelproof.losses.targets import SparseTargets, as_rows, check_range, promote, read_targets
 from labelproof.parallel.sharing import share
+
+Array = npt.NDArray[np.float32]
 
 __all__ = ["Curve", "asymmetric_loss", "binary_cross_entropy_loss", "focal_loss", "pointwise_loss"]
 
@@ -232,18 +237,18 @@ def pointwise_loss(
     check_choice("reduction", reduction, REDUCTIONS)
     logits = promote(logits)
     shape = logits.shape
-    read, known = read_targets(logits, targets), read_mask(mask, logits)
+    read, known = read_targets(logits, targets, unchecked=True), read_mask(mask, logits)
     of_example = read_example_weight(example_weight, logits)
     a, b = _weights_of_parts(logits, curve, label_weight, pos_weight)
-    logits = logits.reshape(-1, shape[-1])
-    rows = read.reshape(logits.shape) if isinstance(read, Tensor) else read
-    weight = logits.new_ones(len(logits)) if of_example is None else of_example
-    if reduction != "none" and known is None and curve.is_compiled() and applies(logits, rows, a, b, weight):
-        vectors = (v.expand(logits.shape[1]).contiguous() for v in (a, b))
-        weight = weight / max(logits.numel(), 1) if reduction == "mean" else weight.contiguous()
+    logits, rows = as_rows(logits), as_rows(read) if isinstance(read, Tensor) else read
+    if reduction != "none" and known is None and curve.is_compiled() and applies(logits, rows, a, b, of_example):
+        share = 1 / max(logits.numel(), 1) if reduction == "mean" else 1.0
+        task = _Task(rows, curve, a, b, share if of_example is None else share * of_example)
         wants_gradient = logits.requires_grad and torch.is_grad_enabled()
-        total: Tensor = _Sum.apply(logits, rows, curve, *vectors, weight, wants_gradient)  # type: ignore[no-untyped-call]
+        total: Tensor = _Sum.apply(logits, task, wants_gradient)  # type: ignore[no-untyped-call]
         return total
+    if isinstance(rows, Tensor):
+        check_range(rows)
     losses = _plain(logits, rows, curve, a, b)
     losses = losses if of_example is None else losses * of_example.unsqueeze(1)
     losses = losses if known is None else torch.where(known, losses, 0.0)
@@ -256,70 +261,89 @@ def pointwise_loss(
 
 def _weights_of_parts(
     logits: Tensor, curve: Curve, label_weight: Tensor | None, pos_weight: Tensor | float | None
-) -> tuple[Tensor, Tensor]:
-    """Return the weights of the positive and of the negative part, (n_labels,) or () each."""
+) -> tuple[Tensor | float, Tensor | float]:
+    """Return the weights of the positive and of the negative part: numbers, or tensors of shape (n_labels,) or ()."""
     positive, negative = (1.0, 1.0) if curve.alpha is None else (curve.alpha, 1 - curve.alpha)
     if label_weight is None and pos_weight is None:
-        n_labels = logits.shape[-1]
-        return logits.new_full((n_labels,), positive), logits.new_full((n_labels,), negative)
+        return positive, negative
     of_label = read_label_vector("label_weight", 1.0 if label_weight is None else label_weight, logits)
     check_positive("pos_weight", 1.0 if pos_weight is None else pos_weight)
     of_positive = read_label_vector("pos_weight", 1.0 if pos_weight is None else pos_weight, logits)
     return positive * of_label * of_positive, negative * of_label
 
 
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Σ_i weight_i Σ_j loss_ij, but for the logits."""
+
+    targets: Tensor | SparseTargets
+    curve: Curve
+    positive: Tensor | float  # (n_labels,) or ()
+    negative: Tensor | float
+    weight: Tensor | float  # (n,) or ()
+
+    def plain(self, logits: Tensor) -> Tensor:
+        """Return the sum in plain torch, to be differentiated more than once."""
+        losses = _plain(logits, self.targets, self.curve, self.positive, self.negative).sum(1)
+        return (losses * self.weight).sum()
+
+    def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
+        """Return the sum by the compiled loops, and its gradient if one is wanted, from the same pass."""
+        z = logits.detach().contiguous()
+        n, n_labels = z.shape
+        sums, faults = np.empty(n), np.zeros(1, np.int64)
+        gradient = torch.empty_like(z) if wants_gradient else z[:0]
+        weights = _vector(self.positive, n_labels), _vector(self.negative, n_labels), _vector(self.weight, n)
+        given = z.numpy(), *target_arrays(self.targets), self.curve.rates(), *weights, sums, gradient.numpy(), faults
+        share(pointwise_rows, *given, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
+        if faults[0] and isinstance(self.targets, Tensor):
+            check_range(self.targets)
+        return torch.from_numpy(np.asarray(sums.sum(), np.float32)), gradient
+
+
 class _Sum(torch.autograd.Function):
-    """Σ_i weight_i Σ_j loss_ij by the compiled loops, which write the gradient in the same pass if one is wanted."""
+    """The sum of a task, whose gradient is computed with it."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        logits: Tensor,
-        targets: Tensor | SparseTargets,
-        curve: Curve,
-        positive: Tensor,
-        negative: Tensor,
-        weight: Tensor,
-        wants_gradient: bool,
-    ) -> Tensor:
-        ctx.save_for_backward(logits, positive, negative, weight)
-        ctx.targets, ctx.curve = targets, curve
-        total, ctx.gradient = _sum_and_gradient(logits, targets, curve, positive, negative, weight, wants_gradient)
+    def forward(ctx: Any, logits: Tensor, task: _Task, wants_gradient: bool) -> Tensor:
+        ctx.save_for_backward(logits)
+        ctx.task = task
+        total, ctx.gradient = task.compiled(logits, wants_gradient)
         return total
 
     @staticmethod
-    def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor | None, ...]:
-        given = logits, positive, negative, weight = ctx.saved_tensors
-        nothing = (None,) * 6
+    def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor, None, None]:
+        (logits,) = ctx.saved_tensors
         if torch.is_grad_enabled() or is_wrapped(by_sum):  # the gradient itself is to be differentiated or mapped
             with torch.enable_grad():
-                total = (_plain(logits, ctx.targets, ctx.curve, positive, negative) * weight.unsqueeze(1)).sum()
+                total = ctx.task.plain(logits)
             (gradient,) = torch.autograd.grad(total, logits, by_sum, create_graph=torch.is_grad_enabled())
-            return gradient, *nothing
+            return gradient, None, None
         gradient, ctx.gradient = ctx.gradient, None  # given away, not lent: who gets it may write into it
         if gradient is None:
-            _, gradient = _sum_and_gradient(logits, ctx.targets, ctx.curve, *given[1:], True)
-        return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), *nothing
+            _, gradient = ctx.task.compiled(logits, True)
+        return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), None, None
 
 
-def _sum_and_gradient(
+def _vector(value: Tensor | float, n: int) -> Array:
+    if isinstance(value, Tensor):
+        return value.expand(n).contiguous().numpy()
+    return _constant(value, n)
+
+
+@lru_cache(16)
+def _constant(value: float, n: int) -> Array:
+    """Return a vector that is only read: those of one run have few lengths."""
+    return np.full(n, value, np.float32)
+
+
+def _plain(
     logits: Tensor,
     targets: Tensor | SparseTargets,
     curve: Curve,
-    positive: Tensor,
-    negative: Tensor,
-    weight: Tensor,
-    wants_gradient: bool,
-) -> tuple[Tensor, Tensor | None]:
-    z, sums = logits.contiguous(), torch.empty_like(weight)
-    gradient = torch.empty_like(z) if wants_gradient else z[:0]
-    vectors = (vector.numpy() for vector in (positive, negative, weight, sums))
-    given = z.numpy(), *target_arrays(targets), curve.rates(), *vectors, gradient.numpy()
-    share(pointwise_rows, *given, n_items=len(z), n_numbers=z.numel(), n_threads=torch.get_num_threads())
-    return sums.sum(), gradient if wants_gradient else None
-
-
-def _plain(logits: Tensor, targets: Tensor | SparseTargets, curve: Curve, positive: Tensor, negative: Tensor) -> Tensor:
+    positive: Tensor | float,
+    negative: Tensor | float,
+) -> Tensor:
     """Return the loss of each logit, in plain torch."""
     as_positive, as_negative = curve.parts(logits)
     as_positive, as_negative = positive * as_positive, negative * as_negative

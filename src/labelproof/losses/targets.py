@@ -3,6 +3,7 @@
 A loss reads its targets here once. Sparse targets stay sparse: nothing of the logits' size is made from them.
 """
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +17,15 @@ from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
 
-__all__ = ["SparseTargets", "is_class_indices", "promote", "read_class_indices", "read_targets"]
+__all__ = [
+    "SparseTargets",
+    "as_rows",
+    "check_range",
+    "is_class_indices",
+    "promote",
+    "read_class_indices",
+    "read_targets",
+]
 
 Array = npt.NDArray[Any]
 
@@ -33,6 +42,17 @@ class SparseTargets:
     columns: Tensor  # (n_positives,)
     n_examples: int
     n_labels: int
+
+
+def as_rows(tensor: Tensor) -> Tensor:
+    """Return (..., n_labels) as (n, n_labels): the tensor itself where it is that, without a step in the graph.
+
+    Examples
+    --------
+    >>> as_rows(torch.zeros(2, 3, 4)).shape
+    torch.Size([6, 4])
+    """
+    return tensor if tensor.ndim == 2 else tensor.reshape(-1, tensor.shape[-1])
 
 
 def promote(logits: Tensor) -> Tensor:
@@ -86,7 +106,7 @@ def read_class_indices(logits: Tensor, targets: Tensor | np.ndarray[Any, Any]) -
     return indices
 
 
-def read_targets(logits: Tensor, targets: Any) -> Tensor | SparseTargets:
+def read_targets(logits: Tensor, targets: Any, *, unchecked: bool = False) -> Tensor | SparseTargets:
     """Read targets that say for each example which labels it has.
 
     Parameters
@@ -97,6 +117,8 @@ def read_targets(logits: Tensor, targets: Any) -> Tensor | SparseTargets:
         One of: a tensor or array of the logits' shape, with values from 0 to 1; and, for logits of shape
         (n_examples, n_labels): a list (or tuple) with one sequence of active label indices for each example; a scipy
         sparse matrix or a torch sparse CSR tensor of that shape, with values 0 and 1; or ``SparseTargets``.
+    unchecked
+        Whether to leave the range of dense targets to the caller, who reads them anyway.
 
     Returns
     -------
@@ -126,20 +148,27 @@ def read_targets(logits: Tensor, targets: Any) -> Tensor | SparseTargets:
     if isinstance(targets, list | tuple):
         return _read_lists(logits, targets)
     if isinstance(targets, Tensor | np.ndarray):
-        return _read_dense(logits, torch.as_tensor(targets, device=logits.device))
+        return _read_dense(logits, torch.as_tensor(targets, device=logits.device), unchecked)
     raise ValueError(
         f"targets must be a tensor, an array, a list of index lists or a sparse matrix, got {_kind(targets)}"
     )
 
 
-def _read_dense(logits: Tensor, targets: Tensor) -> Tensor:
+def check_range(targets: Tensor) -> None:
+    """Refuse dense targets that do not lie between 0 and 1; torch.compile and torch.func take them as they are."""
+    if targets.numel() == 0 or torch.compiler.is_compiling() or is_wrapped(targets):
+        return
+    low, high = (end.item() for end in torch.aminmax(targets.detach()))
+    if not (low >= 0 and high <= 1):  # NaN fails both
+        raise ValueError(f"targets must lie between 0 and 1, got values from {low:g} to {high:g}")
+
+
+def _read_dense(logits: Tensor, targets: Tensor, unchecked: bool) -> Tensor:
     if targets.shape != logits.shape:
         raise ValueError(f"targets must have the shape of logits {_shape(logits)}, got {_shape(targets)}")
     values = targets.to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
-    if targets.dtype != torch.bool and values.numel() and not (torch.compiler.is_compiling() or is_wrapped(values)):
-        low, high = torch.aminmax(values.detach())
-        if not (low >= 0 and high <= 1):  # NaN fails both
-            raise ValueError(f"targets must lie between 0 and 1, got values from {low:g} to {high:g}")
+    if not unchecked and targets.dtype != torch.bool:
+        check_range(values)
     return values
 
 
@@ -147,9 +176,11 @@ def _read_lists(logits: Tensor, lists: Sequence[Any]) -> SparseTargets:
     _check_sparse_shape(logits, (len(lists), logits.shape[-1]))
     if not all(hasattr(labels, "__len__") for labels in lists):
         raise ValueError("targets as a list must hold one sequence of label indices for each example, got bare values")
-    columns = np.array([*chain.from_iterable(lists)] or np.empty(0, np.int64))
-    if columns.ndim != 1 or columns.dtype.kind not in "iu":
-        raise ValueError("targets as a list must hold sequences of integer label indices, got something else")
+    try:
+        columns = np.frombuffer(array("q", [*chain.from_iterable(lists)]), np.int64)
+    except (TypeError, OverflowError):
+        message = "targets as a list must hold sequences of integer label indices, got something else"
+        raise ValueError(message) from None
     return _sparse(logits, np.cumsum([0, *map(len, lists)]), columns)
 
 
@@ -169,12 +200,17 @@ def _sparse(logits: Tensor, ends: Array, columns: Array) -> SparseTargets:
     if columns.size and (columns.min() < 0 or columns.max() >= n_labels):
         _refuse_labels(columns.min(), columns.max(), n_labels)
     rows = np.repeat(np.arange(n), np.diff(ends))
-    places = np.sort(rows * n_labels + columns)
-    twice = places[1:][places[1:] == places[:-1]]
-    if twice.size:
-        row, label = divmod(int(twice[0]), n_labels)
-        raise ValueError(f"targets must name a label once for each example, got label {label} twice in example {row}")
-    arrays = (part.astype(np.int64) for part in (ends, rows, places % n_labels))
+    places = rows * n_labels + columns
+    if not (places[1:] > places[:-1]).all():
+        places.sort()
+        twice = places[1:][places[1:] == places[:-1]]
+        if twice.size:
+            row, label = divmod(int(twice[0]), n_labels)
+            raise ValueError(
+                f"targets must name a label once for each example, got label {label} twice in example {row}"
+            )
+        columns = places % n_labels
+    arrays = (np.array(part, np.int64) for part in (ends, rows, columns))
     indptr, rows_of, columns_of = (torch.from_numpy(part).to(logits.device) for part in arrays)
     return SparseTargets(indptr, rows_of, columns_of, n, n_labels)
 

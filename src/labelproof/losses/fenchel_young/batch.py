@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelproof.losses.reduction import read_label_vector, read_mask
-from labelproof.losses.targets import is_class_indices, promote, read_class_indices, read_targets
+from labelproof.losses.targets import as_rows, is_class_indices, promote, read_class_indices, read_targets
 
 __all__ = ["Batch", "Matrix", "Places", "read_batch"]
 
@@ -97,7 +97,7 @@ def read_batch(
     z = promote(logits)
     known = read_mask(mask, z)
     y = _read_classes(z, targets, ignore_index) if is_class_indices(z, targets) else _read_labels(z, targets)
-    rows = z.reshape(-1, z.shape[-1])
+    rows = as_rows(z)
     if known is not None:
         rows, y = torch.where(known, rows, -torch.inf), y.weighted(None, known)
     if label_weight is None and isinstance(y, Places) and y.are_classes:
@@ -124,7 +124,7 @@ def _read_classes(logits: Tensor, targets: Any, ignore_index: int) -> Places:
 def _read_labels(logits: Tensor, targets: Any) -> Matrix | Places:
     y = read_targets(logits, targets)
     if isinstance(y, Tensor):
-        return Matrix(y.detach().reshape(-1, logits.shape[-1]))
+        return Matrix(as_rows(y.detach()))
     return Places(y.indptr, y.rows, y.columns, logits.new_ones(len(y.columns)))
 
 
