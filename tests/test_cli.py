@@ -514,6 +514,17 @@ def test_explain_refuses(folder, words, message):
 # count
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_reader_who_leaves_is_no_failed_requirement(options):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "labelproof", "count", "1000", "50", "-k", "8", *options]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_count_is_exact_at_any_size():
     found = report("count", "20000", "12000", "-k", "50")
     assert len(found["argmaxable"]) > 4300  # more digits than Python writes by itself

@@ -1,6 +1,7 @@
 """What all verbs share at the terminal: errors and exit codes, numbers, JSON, and a word before a long wait."""
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -14,6 +15,7 @@ from labelproof.errors import LabelproofError
 __all__ = ["Verbs", "console", "percent", "plural", "print_json", "progress_wanted", "table"]
 
 BAD_INPUT = 2
+NO_READER = 141  # what a shell reports of programs that end when nobody reads on: 128 and the signal for it
 
 
 class Verbs(TyperGroup):
@@ -33,15 +35,36 @@ class Verbs(TyperGroup):
             sys.exit(_fail(f"{error.format_message().rstrip('.')} (see --help)"))
         sys.exit(code if isinstance(code, int) else 0)
 
+    def invoke(self, context: Any) -> Any:
+        """Run a verb until its end, or until nobody reads what it writes."""
+        try:
+            result = super().invoke(context)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            sys.exit(_stop_writing())
+        return result
+
 
 def _fail(message: str) -> int:
     print(f"error: {' '.join(message.split()) or 'out of memory'}", file=sys.stderr)
     return BAD_INPUT
 
 
+def _stop_writing() -> int:
+    """Let what is still to be written go nowhere, as after ``| head``."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return NO_READER
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave with an exit code that is none of our own."""
+        sys.exit(_stop_writing())
+
+
 def console() -> Console:
     """Return where results are printed."""
-    return Console(highlight=False, markup=False, emoji=False)
+    return _Console(highlight=False, markup=False, emoji=False)
 
 
 def print_json(data: Any) -> None:
