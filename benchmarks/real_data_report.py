@@ -6,7 +6,7 @@ from typing import Any
 __all__ = ["report"]
 
 ORDER = ("bibtex", "delicious", "reuters21578", "arxiv", "debtags", "mesh_pubmed")
-MODELS = ("labelproof", "logistic regression", "LibMultiLabel")
+MODELS = ("labelproof", "logistic regression", "linear SVM", "LibMultiLabel")
 COLUMNS = (
     ("micro-F1", lambda row: row["global"]["micro-f1"]),
     ("macro-F1", lambda row: row["per label"]["macro-f1"]),
@@ -76,10 +76,11 @@ def section(rows: list[dict[str, Any]]) -> Iterator[str]:
             row = by_model[model]
             values = " | ".join(f"{value(row):.4f}" for _, value in COLUMNS)
             yield f"| {described(row)} | {values} | {proven(row)} | {seconds(row)} |"
-    if "labelproof" in by_model and "logistic regression" in by_model:
-        ours, theirs = by_model["labelproof"], by_model["logistic regression"]
-        points = [f"{title} {100 * (value(ours) - value(theirs)):+.1f}" for title, value in COLUMNS]
-        yield f"\nOurs against logistic regression, in points: {', '.join(points)}."
+    for other in MODELS[1:3]:
+        if "labelproof" in by_model and other in by_model:
+            ours, theirs = by_model["labelproof"], by_model[other]
+            points = [f"{title} {100 * (value(ours) - value(theirs)):+.1f}" for title, value in COLUMNS]
+            yield f"\nOurs against the {other}, in points: {', '.join(points)}."
 
 
 def tried(trials: list[dict[str, Any]]) -> Iterator[str]:
@@ -99,7 +100,7 @@ def tried(trials: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def described(row: dict[str, Any]) -> str:
-    if row["model"] == "logistic regression":
+    if "C" in row:
         return f"{row['model']}, C = {row['C']:g}"
     if row["model"] != "labelproof":
         return str(row["model"])

@@ -1,15 +1,19 @@
 """When the compiled loops stand in for plain torch, and what they take."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
 
-__all__ = ["applies", "target_arrays"]
+__all__ = ["applies", "target_arrays", "vector"]
+
+Array = npt.NDArray[np.float32]
 
 _NO_ROWS, _NO_PLACES = np.empty((0, 0), np.float32), np.empty(0, np.int64)
 
@@ -31,3 +35,15 @@ def target_arrays(targets: Tensor | SparseTargets) -> tuple[Any, Any, Any]:
     if isinstance(targets, SparseTargets):
         return _NO_ROWS, targets.indptr.numpy(), targets.columns.numpy()
     return targets.contiguous().numpy(), _NO_PLACES, _NO_PLACES
+
+
+def vector(value: Tensor | float, n: int) -> Array:
+    """Return a number, or a tensor of shape () or (n,), as n numbers that are only to be read."""
+    if isinstance(value, Tensor):
+        return value.expand(n).contiguous().numpy()
+    return _constant(value, n)
+
+
+@lru_cache(32)
+def _constant(value: float, n: int) -> Array:
+    return np.full(n, value, np.float32)

@@ -242,12 +242,14 @@ def confusion_counts(
     known = read_mask(mask, logits)
     of_example = None if average == "samples" else read_example_weight(example_weight, logits)
     of_label = None if label_weight is None else read_label_vector("label_weight", label_weight, logits)
-    steep = as_rows(_steepen(logits, beta, eta))
+    check_positive("beta", beta)
+    slope, shift = (_label_vector(*named, logits) for named in (("beta", beta), ("eta", eta)))
     rows = as_rows(read) if isinstance(read, Tensor) else read
+    options: Any = {"beta": slope, "eta": shift, "scores": scores, "mask": known}
     if average == "samples":
-        counts = smooth_counts(steep, rows, dim=1, scores=scores, mask=known, label_weight=of_label)
+        counts = smooth_counts(as_rows(logits), rows, dim=1, label_weight=of_label, **options)
         return counts.reshape(4, *logits.shape[:-1])
-    counts = smooth_counts(steep, rows, dim=0, scores=scores, mask=known, example_weight=of_example)
+    counts = smooth_counts(as_rows(logits), rows, dim=0, example_weight=of_example, **options)
     if average != "micro":
         return counts
     return (counts if of_label is None else counts * of_label).sum(1)
@@ -299,11 +301,6 @@ def average_loss(
     return above / torch.where(below == 0, 1.0, below)
 
 
-def _steepen(logits: Tensor, beta: float | Tensor, eta: float | Tensor) -> Tensor:
-    """Return beta · (logits + eta), without a pass over the logits for what changes nothing."""
-    check_positive("beta", beta)
-    if isinstance(eta, Tensor) or eta != 0:
-        logits = logits + read_label_vector("eta", eta, logits)
-    if isinstance(beta, Tensor) or beta != 1:
-        logits = logits * read_label_vector("beta", beta, logits)
-    return logits
+def _label_vector(name: str, value: Tensor | float, logits: Tensor) -> Tensor | float:
+    """Return a number as it is, and a tensor like the logits."""
+    return read_label_vector(name, value, logits) if isinstance(value, Tensor) else value

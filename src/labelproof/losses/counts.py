@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, target_arrays
+from labelproof.losses.compiled import applies, target_arrays, vector
 from labelproof.losses.kernels import count_gradient, count_sums
 from labelproof.losses.targets import SparseTargets
 from labelproof.parallel.sharing import share
@@ -25,6 +25,8 @@ def smooth_counts(
     targets: Tensor | SparseTargets,
     *,
     dim: int = 0,
+    beta: Tensor | float = 1.0,
+    eta: Tensor | float = 0.0,
     scores: Scores = "sigmoid",
     mask: Tensor | None = None,
     example_weight: Tensor | None = None,
@@ -40,8 +42,10 @@ def smooth_counts(
         Dense tensor of the same shape, or sparse targets.
     dim
         0 sums over examples (one count for each label), 1 over labels (one for each example).
+    beta, eta
+        Numbers, or tensors of shape () or (n_labels,): a logit z becomes beta · (z + eta).
     scores
-        What stands for a prediction: the sigmoid of a logit, or the logit itself.
+        What stands for a prediction: the sigmoid of that, or that itself.
     mask
         Bool tensor of the logits' shape, False where a label is unknown and counts nowhere.
     example_weight, label_weight
@@ -60,47 +64,70 @@ def smooth_counts(
             [2.0000, 0.0000, 1.0000],
             [2.0000, 2.0000, 2.0000]])
     """
-    weight = logits.new_ones(len(logits)) if example_weight is None else example_weight
     plain = dim == 1 or scores == "logits" or mask is not None or label_weight is not None
-    if not plain and applies(logits, targets, weight):
-        counts: Tensor = _LabelCounts.apply(logits, targets, weight)  # type: ignore[no-untyped-call]
+    weight = 1.0 if example_weight is None else example_weight
+    if not plain and applies(logits, targets, weight, beta, eta):
+        counts: Tensor = _LabelCounts.apply(logits, targets, weight, beta, eta)  # type: ignore[no-untyped-call]
         return counts
-    return _plain_counts(
-        _steps(logits) if scores == "sigmoid" else logits,
-        targets,
-        _known(logits, mask, example_weight, label_weight),
-        dim,
-    )
+    steep = _steepen(logits, beta, eta)
+    known = _known(logits, mask, example_weight, label_weight)
+    return _plain_counts(_steps(steep) if scores == "sigmoid" else steep, targets, known, dim)
 
 
 class _LabelCounts(torch.autograd.Function):
     """The counts for each label, by the compiled loops."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor | SparseTargets, weight: Tensor) -> Tensor:
-        ctx.save_for_backward(logits, weight)
-        ctx.targets = targets
-        n_labels = logits.shape[1]
-        counts = torch.empty(4, n_labels)
-        given = logits.contiguous().numpy(), *target_arrays(targets), weight.contiguous().numpy(), counts.numpy()
-        share(count_sums, *given, n_items=n_labels, n_numbers=logits.numel(), n_threads=torch.get_num_threads())
-        counts[3] = weight.sum()
+    def forward(
+        ctx: Any,
+        logits: Tensor,
+        targets: Tensor | SparseTargets,
+        weight: Tensor | float,
+        beta: Tensor | float,
+        eta: Tensor | float,
+    ) -> Tensor:
+        ctx.save_for_backward(logits)
+        ctx.given = targets, weight, beta, eta
+        counts = torch.empty(4, logits.shape[1])
+        arrays = *_arrays(logits, *ctx.given), counts.numpy()
+        share(count_sums, *arrays, n_items=len(counts[0]), n_numbers=logits.numel(), n_threads=torch.get_num_threads())
+        counts[3] = weight.sum() if isinstance(weight, Tensor) else weight * len(logits)
         return counts
 
     @staticmethod
-    def backward(ctx: Any, by_counts: Tensor) -> tuple[Tensor, None, None]:
-        logits, weight = ctx.saved_tensors
+    def backward(ctx: Any, by_counts: Tensor) -> tuple[Tensor, None, None, None, None]:
+        (logits,) = ctx.saved_tensors
+        targets, weight, beta, eta = ctx.given
         if torch.is_grad_enabled() or is_wrapped(by_counts):  # the gradient itself is to be differentiated or mapped
             with torch.enable_grad():
-                known = weight.unsqueeze(1).expand(logits.shape)
-                counts = _plain_counts(_steps(logits), ctx.targets, known, 0)
+                known = _known(logits, None, weight if isinstance(weight, Tensor) else None, None)
+                counts = _plain_counts(_steps(_steepen(logits, beta, eta)), targets, known, 0)
             (gradient,) = torch.autograd.grad(counts, logits, by_counts, create_graph=torch.is_grad_enabled())
-            return gradient, None, None
-        z, gradient = logits.contiguous().numpy(), torch.empty(logits.shape)
-        given = weight.contiguous().numpy(), *by_counts.contiguous().numpy()[:2], gradient.numpy()
-        arrays = z, *target_arrays(ctx.targets), *given
-        share(count_gradient, *arrays, n_items=len(z), n_numbers=z.size, n_threads=torch.get_num_threads())
-        return gradient, None, None
+            return gradient, None, None, None, None
+        gradient = torch.empty(logits.shape)
+        arrays = *_arrays(logits, *ctx.given), *by_counts.contiguous().numpy()[:2], gradient.numpy()
+        share(count_gradient, *arrays, n_items=len(logits), n_numbers=logits.numel(), n_threads=torch.get_num_threads())
+        return gradient, None, None, None, None
+
+
+def _arrays(
+    logits: Tensor,
+    targets: Tensor | SparseTargets,
+    weight: Tensor | float,
+    beta: Tensor | float,
+    eta: Tensor | float,
+) -> tuple[Any, ...]:
+    """Return what both loops read."""
+    n, n_labels = logits.shape
+    vectors = vector(weight, n), vector(beta, n_labels), vector(eta, n_labels)
+    return logits.detach().contiguous().numpy(), *target_arrays(targets), *vectors
+
+
+def _steepen(logits: Tensor, beta: float | Tensor, eta: float | Tensor) -> Tensor:
+    """Return beta · (logits + eta), without a pass over the logits for what changes nothing."""
+    if isinstance(eta, Tensor) or eta != 0:
+        logits = logits + eta
+    return logits * beta if isinstance(beta, Tensor) or beta != 1 else logits
 
 
 def _steps(logits: Tensor) -> Tensor:

@@ -82,17 +82,20 @@ def _slope(z):  # pragma: no cover - compiled
 
 
 @_loop
-def count_sums(Z, Y, ends, columns, weight, sums, team, start, stop):  # pragma: no cover - compiled
-    """Write Σ_i w_i s_ij y_ij, Σ_i w_i s_ij and Σ_i w_i y_ij of the columns start to stop to the rows of sums."""
-    spread(_count_columns, (Z, Y, ends, columns, weight, sums), team, start, stop)
+def count_sums(Z, Y, ends, columns, weight, beta, eta, sums, team, start, stop):  # pragma: no cover - compiled
+    """Write Σ_i w_i s_ij y_ij, Σ_i w_i s_ij and Σ_i w_i y_ij of the columns start to stop to the rows of sums.
+
+    The scores are s_ij = sigmoid(beta_j (z_ij + eta_j)).
+    """
+    spread(_count_columns, (Z, Y, ends, columns, weight, beta, eta, sums), team, start, stop)
 
 
 @_loop
 def count_gradient(
-    Z, Y, ends, columns, weight, by_hits, by_predicted, G, team, start, stop
+    Z, Y, ends, columns, weight, beta, eta, by_hits, by_predicted, G, team, start, stop
 ):  # pragma: no cover - compiled
     """Write ∂/∂z of Σ_j (by_hits_j hits_j + by_predicted_j predicted_j) into rows start to stop of G."""
-    spread(_count_slopes, (Z, Y, ends, columns, weight, by_hits, by_predicted, G), team, start, stop)
+    spread(_count_slopes, (Z, Y, ends, columns, weight, beta, eta, by_hits, by_predicted, G), team, start, stop)
 
 
 @_loop
@@ -108,7 +111,7 @@ def pointwise_rows(
 
 
 @_loop
-def _count_columns(Z, Y, ends, columns, weight, sums, start, stop):  # pragma: no cover - compiled
+def _count_columns(Z, Y, ends, columns, weight, beta, eta, sums, start, stop):  # pragma: no cover - compiled
     work = np.empty(3 * _COLUMNS, np.float32)
     sums[:, start:stop] = 0
     for a in range(start, stop, _COLUMNS):
@@ -117,47 +120,50 @@ def _count_columns(Z, Y, ends, columns, weight, sums, start, stop):  # pragma: n
             work[:] = 0
             for i in range(first, min(first + _ROWS, Z.shape[0])):
                 if Y.shape[0] > 0:
-                    _count_dense(Z[i, a:b], Y[i, a:b], weight[i], work)
+                    _count_dense(Z[i, a:b], Y[i, a:b], weight[i], beta[a:b], eta[a:b], work)
                 else:
-                    _count_listed(Z[i, a:b], columns[ends[i] : ends[i + 1]], a, weight[i], work)
+                    listed = columns[ends[i] : ends[i + 1]]
+                    _count_listed(Z[i, a:b], listed, a, weight[i], beta[a:b], eta[a:b], work)
             for part in range(3):
                 for j in range(b - a):
                     sums[part, a + j] += work[part * _COLUMNS + j]
 
 
 @_loop
-def _count_dense(z, y, w, work):  # pragma: no cover - compiled
+def _count_dense(z, y, w, beta, eta, work):  # pragma: no cover - compiled
     for j in range(z.shape[0]):
-        s = w * _sigmoid(z[j])
+        s = w * _sigmoid(beta[j] * (z[j] + eta[j]))
         work[j] += s * y[j]
         work[_COLUMNS + j] += s
         work[2 * _COLUMNS + j] += w * y[j]
 
 
 @_loop
-def _count_listed(z, listed, first, w, work):  # pragma: no cover - compiled
+def _count_listed(z, listed, first, w, beta, eta, work):  # pragma: no cover - compiled
     for j in range(z.shape[0]):
-        work[_COLUMNS + j] += w * _sigmoid(z[j])
+        work[_COLUMNS + j] += w * _sigmoid(beta[j] * (z[j] + eta[j]))
     for column in listed:
         j = column - first
         if 0 <= j < z.shape[0]:
-            work[j] += w * _sigmoid(z[j])
+            work[j] += w * _sigmoid(beta[j] * (z[j] + eta[j]))
             work[2 * _COLUMNS + j] += w
 
 
 @_loop
-def _count_slopes(Z, Y, ends, columns, weight, by_hits, by_predicted, G, start, stop):  # pragma: no cover - compiled
+def _count_slopes(
+    Z, Y, ends, columns, weight, beta, eta, by_hits, by_predicted, G, start, stop
+):  # pragma: no cover - compiled
     for i in range(start, stop):
         z, w, g = Z[i], weight[i], G[i]
         if Y.shape[0] > 0:
             y = Y[i]
             for j in range(z.shape[0]):
-                g[j] = w * _slope(z[j]) * (by_hits[j] * y[j] + by_predicted[j])
+                g[j] = w * beta[j] * _slope(beta[j] * (z[j] + eta[j])) * (by_hits[j] * y[j] + by_predicted[j])
         else:
             for j in range(z.shape[0]):
-                g[j] = w * _slope(z[j]) * by_predicted[j]
+                g[j] = w * beta[j] * _slope(beta[j] * (z[j] + eta[j])) * by_predicted[j]
             for j in columns[ends[i] : ends[i + 1]]:
-                g[j] = w * _slope(z[j]) * (by_hits[j] + by_predicted[j])
+                g[j] = w * beta[j] * _slope(beta[j] * (z[j] + eta[j])) * (by_hits[j] + by_predicted[j])
 
 
 @_loop

@@ -9,17 +9,15 @@ computed from sigmoid(-z) where z is large, so the gradient of a prediction that
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, target_arrays
+from labelproof.losses.compiled import applies, target_arrays, vector
 from labelproof.losses.kernels import pointwise_rows
 from labelproof.losses.reduction import (
     REDUCTIONS,
@@ -32,8 +30,6 @@ from labelproof.losses.reduction import (
 )
 from labelproof.losses.targets import SparseTargets, as_rows, check_range, promote, read_targets
 from labelproof.parallel.sharing import share
-
-Array = npt.NDArray[np.float32]
 
 __all__ = ["Curve", "asymmetric_loss", "binary_cross_entropy_loss", "focal_loss", "pointwise_loss"]
 
@@ -293,7 +289,7 @@ class _Task:
         n, n_labels = z.shape
         sums, faults = np.empty(n), np.zeros(1, np.int64)
         gradient = torch.empty_like(z) if wants_gradient else z[:0]
-        weights = _vector(self.positive, n_labels), _vector(self.negative, n_labels), _vector(self.weight, n)
+        weights = vector(self.positive, n_labels), vector(self.negative, n_labels), vector(self.weight, n)
         given = z.numpy(), *target_arrays(self.targets), self.curve.rates(), *weights, sums, gradient.numpy(), faults
         share(pointwise_rows, *given, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
         if faults[0] and isinstance(self.targets, Tensor):
@@ -323,18 +319,6 @@ class _Sum(torch.autograd.Function):
         if gradient is None:
             _, gradient = ctx.task.compiled(logits, True)
         return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), None, None
-
-
-def _vector(value: Tensor | float, n: int) -> Array:
-    if isinstance(value, Tensor):
-        return value.expand(n).contiguous().numpy()
-    return _constant(value, n)
-
-
-@lru_cache(16)
-def _constant(value: float, n: int) -> Array:
-    """Return a vector that is only read: those of one run have few lengths."""
-    return np.full(n, value, np.float32)
 
 
 def _plain(
