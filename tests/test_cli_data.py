@@ -66,6 +66,8 @@ def test_conversion_drops_rare_labels_and_divides_anew(folder):
     assert json.loads(answer.stdout) == {"n_examples": 4, "n_labels": 1, "files": ["b.npz"]}
     run("convert", "a.csv", "c.npz", *COLUMNS, "--stratify", "train=0.5,test=0.5", "--part", "train")
     assert len(load_dataset("c.npz")) == 2
+    run("convert", "a.csv", "d.npz", *COLUMNS, "--stratify", "train=0.5,test=0.5")
+    assert [line.split() for line in run("stats", "d.npz").stdout.splitlines()[2:4]] == [["train", "2"], ["test", "2"]]
 
 
 def test_numbers_go_to_svmlight_with_the_names_beside(folder):
@@ -99,13 +101,25 @@ def test_a_package_that_is_not_there_is_named(folder, monkeypatch):
         (("convert", "a.csv", "b.doc", *COLUMNS), "got 'b.doc'"),
         (("convert", "a.csv", "b.svm", *COLUMNS), "data must have features to be written as svmlight"),
         (("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "train"), "--stratify must be as in train=0.8,test=0.2"),
+        (
+            ("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "a=0.5,a=0.5"),
+            "--stratify must name every part, and each once, got 'a=0.5,a=0.5'",
+        ),
+        (("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "=1"), "--stratify must name every part"),
+        (("convert", "a.csv", "no/b.npz", *COLUMNS), "path must be in a folder that exists, got no/b.npz"),
         (("stats", "empty.npz"), "PATH must hold examples, got none in empty.npz"),
+        (("stats", "bare.npz"), "PATH must hold labels, got none in bare.npz"),
+        (
+            ("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "a=1", "--seed", "-1"),
+            "Invalid value for '--seed'",
+        ),
         ((), "Missing command (see --help)"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(folder, monkeypatch, words, message):
     monkeypatch.delenv("LABELPROOF_DATA", raising=False)
     np.savez("empty.npz", Y=np.zeros((0, 2)))
+    np.savez("bare.npz", Y=np.zeros((2, 0)))
     result = run(*words)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 import scipy.sparse
 from typer.testing import CliRunner
 
 from labelproof.cli import app
-from labelproof.data import SparseRow, load_dataset
+from labelproof.data import Dataset, SparseRow, load_dataset, save_dataset
 from labelproof.errors import DataFormatError
 from labelproof.metrics import f1_score
 from labelproof.models import load_model
@@ -208,13 +209,18 @@ def test_every_form_of_features_is_read(empty):
     header = ",".join(f"f{i}" for i in range(16))
     rows = [",".join(map(repr, row.tolist())) + ",0;1" for row in X]
     Path("X.csv").write_text(f"{header},labels\n" + "\n".join(rows) + "\n")
-    files = ("X.npy", "data.npz", "sparse.npz", "X.jsonl", "X.csv")
+    sparse = [{"indices": np.flatnonzero(row).tolist(), "values": row[row != 0].tolist()} for row in X]
+    Path("sparse.jsonl").write_text("\n".join(json.dumps({"features": row}) for row in sparse))
+    save_dataset(Dataset(Y, tuple("abcde"), features=scipy.sparse.csr_array(X)), "own.npz")
+    files = ("X.npy", "data.npz", "sparse.npz", "own.npz", "X.jsonl", "sparse.jsonl", "X.csv")
     answers = [run("predict", "r", name, "--top", 0) for name in files]
-    assert [answer.exit_code for answer in answers] == [0] * 5, [answer.output for answer in answers]
+    assert [answer.exit_code for answer in answers] == [0] * 7, [answer.output for answer in answers]
     assert len({answer.stdout for answer in answers}) == 1
-    refused(run("predict", "r", "data.csv"), "data.csv, line 2: expected numbers")
+    refused(run("predict", "r", "data.csv"), "data.csv, example 1: expected features, got none")
     np.save("narrow.npy", X[:, :3])
-    refused(run("predict", "r", "narrow.npy"), "16")
+    refused(run("predict", "r", "narrow.npy"), "narrow.npy: expected 16 features, got 3")
+    scipy.sparse.save_npz("wide.npz", scipy.sparse.csr_array((2, 30)))
+    refused(run("predict", "r", "wide.npz"), "wide.npz: expected 16 features, got 30")
     np.save("flat.npy", X[0])
     refused(run("predict", "r", "flat.npy"), "flat.npy: expected a matrix of features, got 1 axes")
 
@@ -222,10 +228,12 @@ def test_every_form_of_features_is_read(empty):
 def test_bad_input_is_refused_and_leaves_no_file(here, tmp_path):
     out = tmp_path / "out.jsonl"
     Path(tmp_path, "a.csv").write_text("body\nant\n")
-    refused(run("predict", "run", tmp_path / "a.csv", "-o", out), "a.csv, line 2: expected a column 'text', got body")
+    refused(run("predict", "run", tmp_path / "a.csv", "-o", out), "a.csv: expected a column 'text', got body")
     refused(run("predict", "run", tmp_path / "a.csv", "-c", "text", "-o", out), "expected a column 'text'")
-    Path(tmp_path, "a.jsonl").write_text('{"text": "ant"}\n{"text": 3}\n')
-    refused(run("predict", "run", tmp_path / "a.jsonl", "-o", out), "a.jsonl, line 2: expected text in 'text', got int")
+    Path(tmp_path, "a.jsonl").write_text('{"text": "ant"}\n{"text": [3]}\n')
+    refused(run("predict", "run", tmp_path / "a.jsonl", "-o", out), "a.jsonl, line 2: expected text in column 'text'")
+    Path(tmp_path, "cut.npz").write_bytes(b"PK")
+    refused(run("predict", "run", tmp_path / "cut.npz", "-o", out), "cut.npz")
     Path(tmp_path, "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "ant"}\n' * 9999)[:-20])
     refused(run("predict", "run", tmp_path / "cut.jsonl.gz", "-o", out), "cut.jsonl.gz")
     refused(run("predict", "run", tmp_path / "none.txt", "-o", out), "none.txt")
@@ -234,7 +242,118 @@ def test_bad_input_is_refused_and_leaves_no_file(here, tmp_path):
 
 def test_features_are_no_texts(here, tmp_path):
     Path(tmp_path, "a.svm").write_text("0 1:0.5\n")
-    refused(run("predict", "run", tmp_path / "a.svm"), "a.svm: expected a text in example 1, got none")
+    refused(run("predict", "run", tmp_path / "a.svm"), "a.svm, example 1: expected text, got none")
+
+
+@pytest.fixture(scope="module")
+def on_features(tmp_path_factory):
+    """A folder with a model on the columns height, width and depth of a table, whose labels are in the column tags."""
+    folder = tmp_path_factory.mktemp("features")
+    rng = np.random.default_rng(0)
+    lines = [f"{a},{i % 2},{b},{c},{'x' if a > 0.5 else 'y;z'}" for i, (a, b, c) in enumerate(rng.random((60, 3)))]
+    (folder / "data.csv").write_text("height,patient,width,depth,tags\n" + "\n".join(lines) + "\n")
+    (folder / "config.yaml").write_text(
+        "data: {path: data.csv, labels: tags, group: patient, validation: 0.3}\nhead: {kind: linear}\n"
+        "decision: {kind: fixed}\ntrainer: {epochs: 3, lr: 0.1, accelerator: cpu}\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert run("train", "config.yaml", "-o", "run").exit_code == 0
+    return folder
+
+
+def test_columns_of_features_may_come_in_any_order_and_beside_others(on_features, monkeypatch):
+    monkeypatch.chdir(on_features)
+    assert load_model("run").config.data.features == ("height", "width", "depth")
+    Path("a.csv").write_text("height,width,depth\n0.9,0.1,0.3\n")
+    Path("b.csv").write_text("id,depth,height,tags,width\nq,0.3,0.9,x,0.1\n")
+    Path("c.jsonl").write_text('{"width": 0.1, "depth": 0.3, "height": 0.9}\n')
+    answers = [run("predict", "run", name).stdout for name in ("a.csv", "b.csv", "c.jsonl")]
+    assert len(set(answers)) == 1
+    assert answers[0].startswith('{"labels": ')
+    Path("short.csv").write_text("height,width\n0.9,0.1\n")
+    refused(run("predict", "run", "short.csv"), "short.csv: expected a column 'depth', got height, width")
+
+
+def test_a_run_on_a_table_is_resumed(on_features, monkeypatch):
+    monkeypatch.chdir(on_features)
+    assert run("train", "config.yaml", "-o", "run", "--resume").exit_code == 0
+
+
+@pytest.mark.parametrize(("cell", "got"), [("nan", "nan"), ("", "nan"), ("1e30000", "inf")])
+def test_a_feature_that_is_no_number_is_named_by_its_example(on_features, monkeypatch, cell, got):
+    monkeypatch.chdir(on_features)
+    Path("bad.csv").write_text(f"height,width,depth\n1,2,3\n1,{cell},3\n")
+    message = run("predict", "run", "bad.csv", "--batch-size", 1)
+    assert message.exit_code == 2
+    assert message.stderr.startswith("error: bad.csv, ")
+    assert got in message.stderr
+
+
+def test_the_columns_of_training_are_those_of_prediction_and_evaluation(empty):
+    words = [line.split(",") for line in Path("data.csv").read_text().splitlines()[1:]]
+    rows = [f"zebra,{text},,{labels.replace(';', ' / ')}" for text, labels in words]
+    Path("data.csv").write_text("text,body,title,tags\n" + "\n".join(rows) + "\n")
+    options = ("data.text=[title,body]", "data.labels=tags", "data.separator=/", "trainer.epochs=1")
+    assert run("train", "config.yaml", *options, "-o", "run").exit_code == 0
+    model = load_model("run")
+    texts = [f"\n\n{text}" for text, _ in words]
+    assert run("predict", "run", "data.csv", "-o", "out").exit_code == 0
+    assert [tuple(line["labels"]) for line in lines_of("out")] == [p.labels for p in model.predict_names(texts)]
+    assert run("predict", "run", "data.csv", "-c", "body", "-o", "body").exit_code == 0
+    assert lines_of("body") == lines_of("out")  # an empty title adds nothing
+    found = json.loads(run("evaluate", "--model", "run", "--data", "data.csv", "--json").stdout)
+    data = load_dataset("data.csv", text=["title", "body"], labels="tags", separator="/")
+    assert found["metrics"]["micro-f1"] == pytest.approx(model.evaluate(data)["micro-f1"])
+
+
+def test_inputs_without_labels_are_read_from_every_table(here, tmp_path):
+    texts = ["ant bee", "", "cat"]
+    pyarrow.parquet.write_table(pyarrow.table({"text": [*texts[:1], None, *texts[2:]]}), tmp_path / "a.parquet")
+    Path(tmp_path, "a.json").write_text(json.dumps([{"text": text} for text in texts]))
+    Path(tmp_path, "a.ndjson").write_text("\n".join(json.dumps({"text": text or None}) for text in texts))
+    Path(tmp_path, "a.csv").write_text("text,labels\n" + "\n".join(f"{text},[" for text in texts) + "\n")
+    save_dataset(Dataset(np.zeros((3, 1)), ("x",), texts=texts), tmp_path / "a.npz")
+    files = ("a.parquet", "a.json", "a.ndjson", "a.csv", "a.npz")
+    answers = [run("predict", "run", tmp_path / name) for name in files]
+    assert [answer.exit_code for answer in answers] == [0] * 5, [answer.output for answer in answers]
+    assert len({answer.stdout for answer in answers}) == 1
+    refused(
+        run("predict", "run", tmp_path / "a.parquet", "-c", "body"), "a.parquet: expected a column 'body', got text"
+    )
+
+
+def test_both_texts_of_a_pair_are_read(here, tmp_path):
+    Path(tmp_path, "a.csv").write_text("text,text_pair\nant,bee\n")
+    expected = next(iter(load_model("run").predict_names(["ant bee"], top=5)))
+    (line,) = map(json.loads, run("predict", "run", tmp_path / "a.csv").stdout.splitlines())
+    assert tuple(line["labels"]) == expected.labels
+
+
+def test_a_carriage_return_does_not_end_a_line_of_standard_input(here):
+    assert run("predict", "run", "-", input="ant\rbee\r\ncat\n").stdout.count("\n") == 2
+
+
+def test_predictions_do_not_overwrite_their_input(here, tmp_path):
+    path = Path(tmp_path, "a.jsonl")
+    path.write_text('{"text": "ant"}\n')
+    refused(run("predict", "run", path, "-o", path), "--output must not be one of the inputs")
+    assert path.read_text() == '{"text": "ant"}\n'
+    refused(
+        run("predict", "run", path, "-o", tmp_path / "no" / "out"), "--output must be a file in a folder that exists"
+    )
+
+
+def test_label_names_of_any_characters_are_predicted(empty):
+    lines = [{"text": "ant", "labels": ["\ud800", "naïve"]}, {"text": "bee", "labels": ["🦊"]}] * 20
+    Path("data.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    fixed = ("data.path=data.jsonl", "decision.kind=top-k", "decision.k=3", "trainer.epochs=1")
+    assert run("train", "config.yaml", *fixed, "head.kind=linear", "-o", "run").exit_code == 0
+    assert run("predict", "run", "data.jsonl", "-o", "out").exit_code == 0
+    assert {name for line in lines_of("out") for name in line["labels"]} == {"\ud800", "naïve", "🦊"}
+    ascii_only = CliRunner(charset="ascii").invoke(app, ["predict", "run", "data.jsonl"])
+    assert ascii_only.exit_code == 0, ascii_only.output
+    assert [json.loads(line) for line in ascii_only.stdout.splitlines()] == lines_of("out")
 
 
 def test_sparse_rows_become_batches_of_the_width_of_the_model():
@@ -265,6 +384,28 @@ def test_a_model_is_evaluated_on_examples(trained, monkeypatch):
     expected = f1_score(data.labels, model.predict(data.texts), average="micro")
     assert found["metrics"]["micro-f1"] == pytest.approx(expected)
     assert run("evaluate", "--model", "run/model", "--data", "data.csv", "--fail-under", "1.1").exit_code == 1
+
+
+def test_the_test_part_alone_is_evaluated(here, tmp_path):
+    rows = Path("data.csv").read_text().splitlines()
+    named = [f"{row},{'test' if i % 4 == 0 else 'train'}" for i, row in enumerate(rows[1:])]
+    Path(tmp_path, "parts.csv").write_text("\n".join([f"{rows[0]},split", *named]) + "\n")
+    Path(tmp_path, "test.csv").write_text("\n".join(rows[:1] + rows[1::4]) + "\n")
+    parts, test = (
+        json.loads(run("evaluate", "--model", "run", "--data", tmp_path / name, "--json").stdout)
+        for name in ("parts.csv", "test.csv")
+    )
+    assert parts == test
+    assert parts["examples"] == 25
+    assert "parts.csv, part test: 25" in run("evaluate", "--model", "run", "--data", tmp_path / "parts.csv").stdout
+
+
+def test_a_label_that_the_model_does_not_know_is_named_with_the_file(here, tmp_path):
+    Path(tmp_path, "a.csv").write_text("text,labels\nant,ant;zebra\n")
+    refused(
+        run("evaluate", "--model", "run", "--data", tmp_path / "a.csv"),
+        "a.csv: examples must have no labels but those of the model, got 'zebra'",
+    )
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,30 @@ def test_a_sparse_file_with_the_labels_of_an_xml_file(tmp_path):
     assert pair.label_sets() == [example.labels for example in iter_examples(tmp_path / "pets-train.arff")]
 
 
+def test_labels_within_labels_are_labels(tmp_path):
+    text = "@relation x\n@attribute a {0,1}\n@attribute b {0,1}\n@attribute f numeric\n@data\n1,1,5\n"
+    write(tmp_path / "a.xml", '<labels><label name="b"><label name="a"/></label></labels>')
+    data = load_dataset(write(tmp_path / "a.arff", text))
+    assert (data.label_names, data.feature_names) == (("b", "a"), ("f",))
+
+
+def test_the_xml_file_of_another_data_set_is_left_alone(tmp_path):
+    write(tmp_path / "an.xml", XML.format("x", "y"))
+    assert load_dataset(write(tmp_path / "animals.arff", DENSE)).n_labels == 2
+
+
+def test_dense_and_sparse_rows_of_a_nominal_attribute_agree(tmp_path):
+    head = "@relation 'x: -C 1'\n@attribute a {0,1}\n@attribute c {0,1,2}\n@attribute d {1,0}\n@data\n"
+    dense = load_dataset(write(tmp_path / "a.arff", head + "1,0,1\n0,2,0\n"))
+    sparse = load_dataset(write(tmp_path / "b.arff", head + "{0 1}\n{1 2,2 0}\n"))
+    assert sparse.features.toarray().tolist() == dense.features.tolist() == [[1, 0, 0, 1], [0, 0, 1, 0]]
+
+
+def test_line_breaks_in_a_text_are_written_as_weka_does(tmp_path):
+    text = "@relation 'x: -C 1'\n@attribute a {0,1}\n@attribute t string\n@data\n1,'a\\nb\\tc\\\\n'\n"
+    assert load_dataset(write(tmp_path / "a.arff", text)).texts == ("a\nb\tc\\n",)
+
+
 def test_a_value_that_a_sparse_row_omits_is_the_first_one(tmp_path):
     text = "@relation 'x: -C 1'\n@attribute a {0,1}\n@attribute c {red,blue}\n@data\n{0 1}\n{1 blue}\n{1 red}\n"
     data = load_dataset(write(tmp_path / "a.arff", text))
@@ -94,6 +118,15 @@ def test_a_hierarchy_with_a_cycle_is_refused():
         read_hierarchy("root/a,a/b/c")
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_hierarchy_of_very_many_levels_is_refused(turn):
+    edges = ["root/0", *(f"{i}/{i + 1}" for i in range(3000))][::turn]
+    with pytest.raises(DataFormatError, match="expected a hierarchy of at most 200 levels, got more"):
+        read_hierarchy(",".join(edges))
+    with pytest.raises(DataFormatError, match="here: expected labels of at most 200 levels, got 3000"):
+        read_hierarchy("/".join("a" * 3000), "here")
+
+
 def changed(old, new):
     return DENSE.replace(old, new)
 
@@ -124,6 +157,8 @@ def changed(old, new):
         (changed("1,0,0.5,red", "1,0,1,'red"), "a.arff, line 9: expected a closing ', got the end of the line"),
         (changed("1,0,0.5,red", "{9 1}"), "a.arff, line 9: expected an attribute's number from 0 to 3, got '9'"),
         (changed("1,0,0.5,red", "{2 1, 2 1, 3 red}"), "a.arff, line 9: expected each attribute once in a sparse row"),
+        (changed("1,0,0.5,red", "{0 1, 0 0}"), "line 9: expected each attribute once in a sparse row, got 0 twice"),
+        (changed("{red, 'light, blue'}", "{ }"), "a.arff, line 7: expected an attribute that is numeric, string"),
         (changed("1,0,0.5,red", "{0 1"), "a.arff, line 9: expected a row that ends in }, got one cut short"),
         (DENSE.partition("1,0")[0], "a.arff: expected rows after @data, got none"),
         (
@@ -153,8 +188,12 @@ def test_bad_xml_is_refused(tmp_path):
         DataFormatError, match=r"a\.arff: expected one attribute 'fish', which b\.xml names as a label, got 0"
     ):
         load_dataset((arff, write(tmp_path / "b.xml", XML.format("bird", "fish"))))
-    with pytest.raises(DataFormatError, match=r"b\.xml: expected elements <label"):
+    with pytest.raises(DataFormatError, match=r"b\.xml: expected elements <label .*, got none"):
         load_dataset((arff, write(tmp_path / "b.xml", "<labels/>")))
+    with pytest.raises(DataFormatError, match=r"b\.xml: expected elements <label .*, got one without a name"):
+        load_dataset((arff, write(tmp_path / "b.xml", "<labels><label/></labels>")))
+    with pytest.raises(DataFormatError, match=r"b\.xml: expected each label once, got 'bird' twice"):
+        load_dataset((arff, write(tmp_path / "b.xml", XML.format("bird", "bird"))))
     with pytest.raises(DataFormatError, match=r"b\.xml, line 1: expected well-formed XML"):
         load_dataset((arff, write(tmp_path / "b.xml", "<labels>")))
     bomb = '<!DOCTYPE x [<!ENTITY a "boom"><!ENTITY b "&a;&a;">]><labels><label name="&b;"/></labels>'

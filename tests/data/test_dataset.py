@@ -92,6 +92,9 @@ def test_methods_change_nothing_in_place():
         ({"label_names": ("a", "b", "a")}, "label_names must differ, got 'a' more than once"),
         ({"texts": ("a",)}, "texts must hold 4 examples to match labels, got 1"),
         ({"features": np.zeros((3, 2))}, "features must hold 4 examples to match labels, got 3"),
+        ({"features": np.zeros(4)}, r"features must be numbers of shape .*, got float64 of shape \(4,\)"),
+        ({"features": np.array([["a"]] * 4)}, r"features must be numbers of shape .*, got <U1 of shape \(4, 1\)"),
+        ({"split": "train"}, "split must hold 4 examples to match labels, got 1"),
         ({"split": np.array(["train"])}, "split must hold 4 examples to match labels, got 1"),
         ({"feature_names": ("a",)}, "feature_names must hold 2 names, got 1"),
         ({"labels": Y[0]}, "labels must have shape"),
@@ -105,6 +108,18 @@ def test_what_does_not_fit_is_refused(changes, message):
 def test_entries_of_zero_and_duplicates_in_a_sparse_matrix_do_not_count():
     messy = scipy.sparse.csr_array((np.array([1, 1, 0]), np.array([2, 2, 0]), np.array([0, 3])), shape=(1, 3))
     assert Dataset(messy, NAMES).label_sets() == [("dog",)]
+
+
+def test_features_may_be_a_list_or_any_sparse_matrix():
+    assert animals(features=[[1], [2], [3], [4]]).n_features == 1
+    matrix = scipy.sparse.coo_array(np.eye(4))
+    assert animals(features=matrix).select([2]).features.toarray().tolist() == [[0, 0, 1, 0]]
+
+
+def test_a_matrix_that_is_given_stays_as_it_is():
+    messy = scipy.sparse.csr_array((np.array([1.0, 2, 3]), np.array([1, 0, 1]), np.array([0, 3])), shape=(1, 2))
+    assert Dataset([[1]], ("a",), features=messy).features.data.tolist() == [2, 4]
+    assert messy.indices.tolist() == [1, 0, 1]
 
 
 # Gathering examples
@@ -149,12 +164,32 @@ def test_parts_are_joined_over_all_their_labels():
     assert both.parts == ("train", "test")
 
 
+def test_what_was_dropped_from_the_parts_adds_up():
+    part = animals(split=None).restrict_to(["cat", "dog"], unknown="drop")
+    assert join_parts({"train": part, "test": part}).dropped == {"bird": 4}
+
+
+def test_features_keep_their_names_if_one_part_has_none():
+    named, plain = (animals(feature_names=names) for names in (("x", "y"), None))
+    assert join_parts({"train": plain, "test": named}).feature_names == ("x", "y")
+
+
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
         ({"texts": ("a",)}, {}, "parts must all have texts or none"),
         ({"features": np.zeros((1, 2))}, {"features": np.zeros((1, 3))}, r"same number of features, got \[2, 3\]"),
         ({"features": np.zeros((1, 2))}, {}, "all have dense features"),
+        (
+            {"features": np.zeros((1, 1)), "feature_names": ("x",)},
+            {"features": np.zeros((1, 1)), "feature_names": ("y",)},
+            "same features in the same order, got 'x' and 'y'",
+        ),
+        (
+            {"features": scipy.sparse.csr_array((1, 1)), "feature_names": ("x",)},
+            {"features": scipy.sparse.csr_array((1, 2)), "feature_names": ("x", "y")},
+            "same features in the same order, got 'nothing' and 'y'",
+        ),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(first, second, message):

@@ -29,6 +29,12 @@ def test_an_svmlight_file_with_an_example_without_labels(tmp_path):
     assert data.label_sets() == [("0", "2"), (), ("1",)]
 
 
+def test_tabs_and_other_ways_to_write_a_number_in_svmlight(tmp_path):
+    data = load_dataset(write(tmp_path / "a.svm", "1,02\t1:5\n01.0,2. 1:6\n-1,1.5 0:1\n"))
+    assert data.label_sets() == [("1", "2"), ("1", "2"), ("-1", "1.5")]
+    assert data.features.toarray().tolist() == [[0, 5], [0, 6], [1, 0]]
+
+
 def test_features_keep_their_numbers_in_every_file(tmp_path):
     train, test = write(tmp_path / "a.svm", "1 1:5 3:6\n"), write(tmp_path / "b.svm", "1 0:4\n")
     data = load_dataset({"train": train, "test": test})
@@ -56,6 +62,7 @@ def test_svmlight_agrees_with_scikit_learn(tmp_path):
         ("1 1:2\n1 x:3\n", "a.svm, line 2: expected features as NUMBER:VALUE, got 'x:3'"),
         ("1 1:2 3\n", "line 1: expected features as NUMBER:VALUE, got '3'"),
         ("1 1:2 3: 4:5:6\n", "line 1: expected features as NUMBER:VALUE, got '3:'"),
+        ("1 1 2:3:4\n", "line 1: expected features as NUMBER:VALUE, got '1'"),
         ("a,b 1:2\n", "line 1: expected labels as numbers separated by commas, got 'a'"),
         ("1 -1:2\n", "line 1: expected features numbered from 0 to 2147483647, got -1"),
         ("1 1:1e39\n", "line 1: expected features within ±3.4e38, got 1e+39"),
@@ -73,8 +80,9 @@ def test_bad_svmlight_is_refused(tmp_path, content, message):
 ONE_FILE = "3 4 3\n0,2 0:0.5 3:2\n 2:0\n1 1:1\n"
 
 
-def test_one_xmc_file(tmp_path):
-    data = load_dataset(write(tmp_path / "train.txt", ONE_FILE))
+@pytest.mark.parametrize("space", [" ", ""])
+def test_one_xmc_file(tmp_path, space):
+    data = load_dataset(write(tmp_path / "train.txt", ONE_FILE.replace(" 2:0", f"{space}2:0")))
     assert data.features.toarray().tolist() == X.tolist()
     assert data.labels.toarray().astype(int).tolist() == Y.tolist()
 
@@ -89,6 +97,24 @@ def test_two_xmc_files_and_the_folder_that_holds_them(tmp_path):
     assert load_dataset(tmp_path).split.tolist() == ["train"] * 3 + ["test"] * 3
     streamed = list(iter_examples((tmp_path / "trn_X_Xf.txt", tmp_path / "trn_X_Y.txt")))
     assert streamed[0].labels == ("0", "2")
+    write(tmp_path / "trn_X_Y.txt", "3 3\n0:1 2:0\n\n1:1\n")
+    assert load_dataset((tmp_path / "trn_X_Xf.txt", tmp_path / "trn_X_Y.txt")).label_sets() == [("0",), (), ("1",)]
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "message"),
+    [
+        ("0:1", "0:0.5", "y.txt, line 2: expected labels with the value 0 or 1, got 0.5"),
+        ("0:1", "3:1", "y.txt, line 2: expected whole numbers below 3 as labels, got 3"),
+        ("0:1", "0", "y.txt, line 2: expected features as NUMBER:VALUE, got '0'"),
+        ("4:1", "0:1", "x.txt, line 2: expected features below 4, got 4"),
+    ],
+)
+def test_the_file_of_a_bad_row_is_named(tmp_path, features, labels, message):
+    paths = write(tmp_path / "x.txt", f"1 4\n{features}\n"), write(tmp_path / "y.txt", f"1 3\n{labels}\n")
+    with pytest.raises(DataFormatError) as caught:
+        load_dataset(paths)
+    assert message in str(caught.value)
 
 
 def test_xmc_texts_with_the_titles_of_labels(tmp_path):
@@ -96,13 +122,18 @@ def test_xmc_texts_with_the_titles_of_labels(tmp_path):
     path = write(tmp_path / "trn.json", "".join(json.dumps(row) + "\n" for row in rows))
     assert load_dataset(path).label_names == ("0", "2")
     labels = [{"uid": "l0", "title": "cat"}, {"uid": "l1", "title": "same"}, {"uid": "l2", "title": "same"}]
+    labels.append({"uid": "l3", "title": None})
     write(tmp_path / "lbl.json", "".join(json.dumps(row) + "\n" for row in labels))
     data = load_dataset(path)
-    assert data.label_names == ("cat", "l1", "l2")
+    assert data.label_names == ("cat", "l1", "l2", "l3")
     assert data.label_sets() == [("cat", "l2"), ()]
+    assert {*next(iter_examples(path)).labels} == {"cat", "l2"}
     assert data.texts == ("T\n\nC", "only")
     write(tmp_path / "lbl.json", json.dumps(labels[0]))
-    with pytest.raises(DataFormatError, match=r"trn\.json: expected label numbers below 1, as lbl\.json has, got 2"):
+    with pytest.raises(DataFormatError, match=r"trn\.json, line 1: expected label numbers below 1, got 2"):
+        load_dataset(path)
+    write(tmp_path / "lbl.json", "".join(json.dumps({**row, "uid": "l"}) + "\n" for row in labels))
+    with pytest.raises(DataFormatError, match=r"lbl\.json: expected different uids where titles repeat, got 'l' twice"):
         load_dataset(path)
 
 
@@ -111,9 +142,10 @@ def test_xmc_texts_with_the_titles_of_labels(tmp_path):
     [
         ("3 4 3\n0 1:1\n", "a.txt: expected 3 rows, as the header says, got 1"),
         ("1 4 3\n0 1:1\n1 1:1\n", "a.txt, line 3: expected 1 rows, as the header says, got more"),
-        ("1 4 3\n3 1:1\n", "a.txt, line 2: expected labels below 3, got 3"),
+        ("1 4 3\n3 1:1\n", "a.txt, line 2: expected whole numbers below 3 as labels, got 3"),
+        ("1 4 3\n-1 1:1\n", "a.txt, line 2: expected whole numbers below 3 as labels, got -1"),
         ("1 4 3\n0 4:1\n", "a.txt, line 2: expected features below 4, got 4"),
-        ("1 4 3\nx 1:1\n", "a.txt, line 2: invalid literal"),
+        ("1 4 3\nx 1:1\n", "a.txt, line 2: expected labels as numbers separated by commas, got 'x'"),
         ("1 4 99999999999\n0 1:1\n", "a.txt, line 1: expected at most 16777216 labels, got 99999999999"),
         ("1 4\n", "a.txt, line 1: expected a header of 3 whole numbers, got '1 4'"),
     ],
@@ -157,6 +189,17 @@ def test_pairs_of_sparse_and_dense_files(tmp_path):
     assert sparse.features.toarray().tolist() == mixed.features.toarray().tolist() == X.tolist()
     assert sparse.label_sets() == mixed.label_sets() == [("0", "2"), (), ("1",)]
     assert load_dataset(tmp_path / "Y.trn.npz").label_sets() == load_dataset(tmp_path / "Y.npy").label_sets()
+    np.savez(tmp_path / "Y.npz", Y)
+    assert load_dataset((tmp_path / "X.trn.npz", tmp_path / "Y.npz")).label_sets() == mixed.label_sets()
+    assert load_dataset(tmp_path / "Y.npz").label_sets() == mixed.label_sets()
+
+
+@pytest.mark.parametrize("name", ["Y.npz", "Y.npy"])
+def test_a_folder_is_no_matrix(tmp_path, name):
+    np.save(tmp_path / "X.npy", X)
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataFormatError, match=rf"{name}: expected a file, got a folder"):
+        load_dataset((tmp_path / "X.npy", tmp_path / name))
 
 
 def test_bad_arrays_are_refused(tmp_path):
@@ -171,6 +214,14 @@ def test_bad_arrays_are_refused(tmp_path):
     refused("a.npz: labels must be 0 or 1, got 2")
     np.savez(tmp_path / "a.npz", X=X[:1], Y=Y)
     refused("a.npz: features must hold 3 examples to match labels, got 1")
+    np.savez(tmp_path / "a.npz", X=X[:, 0], Y=Y)
+    refused("a.npz: features must be numbers of shape (n_examples, n_features), got float64 of shape (3,)")
+    np.savez(tmp_path / "a.npz", X=np.where(X > 1, np.inf, X), Y=Y)
+    refused("a.npz: expected features that are finite, or NaN where one is missing, got inf")
+    np.savez(tmp_path / "a.npz", Y=Y, texts=np.array([["a"]] * 3))
+    refused("a.npz: expected texts of one dimension, got shape (3, 1)")
+    np.savez(tmp_path / "a.npz", Y=Y, texts_bytes=np.frombuffer(b"abc", np.uint8), texts_ends=np.array([2, 1, 3]))
+    refused("a.npz: damaged, or not a file of this kind (texts_ends must ascend to 3)")
     np.savez(tmp_path / "a.npz", Y=Y[0])
     refused("a.npz: expected labels of shape (n_examples, n_labels), got (3,)")
     np.savez(tmp_path / "a.npz", Y=np.array([{}], dtype=object))

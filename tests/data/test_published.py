@@ -107,6 +107,31 @@ def test_a_name_that_is_nowhere(monkeypatch, tmp_path):
         load_dataset("nowhere")
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.jsonl", "arxiv"),
+        ("a.jsonl", "hallmarks_of_cancer"),
+        ("a.jsonl", "debtags"),
+        ("a.jsonl", "mesh_pubmed"),
+        ("a.jsonl", "snli"),
+        ("SICK.txt", "sick"),
+        ("MovieGenre.csv", "posters"),
+    ],
+)
+def test_an_empty_file_is_no_data_set(tmp_path, name, kind):
+    with pytest.raises(DataFormatError, match=rf"{name}: expected examples, got none"):
+        load_dataset(write(tmp_path / name, ""), format=kind)
+
+
+def test_a_folder_of_the_name_of_a_data_set_is_read_as_this(monkeypatch, tmp_path):
+    for part in ("dev", "test"):
+        write(tmp_path / "snli" / f"snli_1.0_{part}.tsv", "premise\thypothesis\tlabel\na\tb\t1\n")
+    assert load_dataset(tmp_path / "snli").parts == ("valid", "test")
+    monkeypatch.setenv("LABELPROOF_DATA", str(tmp_path))
+    assert load_dataset("snli").label_sets() == [("neutral",)] * 2
+
+
 # Reuters
 
 STORY = """<REUTERS TOPICS="{}" LEWISSPLIT="{}" NEWID="1">
@@ -171,9 +196,14 @@ def test_a_corpus_is_closed_upward(tmp_path):
         DataFormatError, match=r"b\.jsonl, line 1: expected 'sentences' and 'labels' to be lists of one"
     ):
         read_corpus(tmp_path / "b.jsonl")
+    deep = {"pmid": 1, "sentences": ["one"], "labels": [[" > ".join("a" * 201)]]}
+    with pytest.raises(DataFormatError, match=r"b\.jsonl, line 1: expected labels of at most 200 levels, got 201"):
+        read_corpus(write(tmp_path / "b.jsonl", lines(deep)))
 
 
 def test_arxiv_in_the_form_of_its_snapshot(tmp_path):
+    listed = {"title": "a", "abstract": "b", "categories": ["cs.LG"], "published": "2025-08-01T10:00:00Z"}
+    assert next(iter_examples(write(tmp_path / "a.json", lines(listed)), format="arxiv")).time == "2025-08-01"
     row = {"title": "On\n  it", "abstract": " We do. ", "categories": "cs.LG stat.ML", "update_date": "2020-01-01"}
     dated = {**row, "versions": [{"version": "v1", "created": "Mon, 2 Apr 2007 19:18:42 GMT"}]}
     data = load_dataset(write(tmp_path / "a.json", lines(row, dated)), format="arxiv")
@@ -184,8 +214,26 @@ def test_arxiv_in_the_form_of_its_snapshot(tmp_path):
         DataFormatError, match=r"b\.json, line 1: expected 'title', 'abstract' and 'categories', got id"
     ):
         load_dataset(write(tmp_path / "b.json", lines({"id": "x"})), format="arxiv")
-    with pytest.raises(DataFormatError, match=r"b\.json, line 1: expected versions with a day 'created'"):
-        load_dataset(write(tmp_path / "b.json", lines({**row, "versions": [{}]})), format="arxiv")
+    for created in ({}, {"created": 5}):
+        with pytest.raises(DataFormatError, match=r"b\.json, line 1: expected versions with a day 'created'"):
+            load_dataset(write(tmp_path / "b.json", lines({**row, "versions": [created]})), format="arxiv")
+
+
+def test_what_is_null_is_no_text(tmp_path):
+    row = {"title": "T", "abstract": None, "categories": "a", "update_date": None}
+    data = load_dataset(write(tmp_path / "a.json", lines(row)), format="arxiv")
+    assert (data.texts, data.times.tolist()) == (("T\n\n",), [""])
+    articles = [{"title": None, "abstract": "A", "mesh": ["m"]}, {"title": "T", "abstract": None, "mesh": ["m"]}]
+    data = load_dataset(write(tmp_path / "b.jsonl", lines(*articles)), format="mesh_pubmed")
+    assert (data.texts, data.times.tolist()) == (("A",), [""])
+
+
+def test_one_file_in_a_folder_is_no_part(tmp_path):
+    row = {"title": "T", "abstract": "A", "categories": "a"}
+    write(tmp_path / "arxiv-metadata.json", lines(row))
+    assert load_dataset(tmp_path, format="arxiv").split is None
+    write(tmp_path / "arxiv-test.json", lines(row))
+    assert load_dataset(tmp_path, format="arxiv").parts == ("test",)
 
 
 # PubMed and BioASQ
@@ -212,6 +260,26 @@ def test_pubmed_xml(tmp_path):
     assert len(list(iter_pubmed(tmp_path / "pubmed.xml.gz", with_abstract=False))) == 2
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("others.", "caf&eacute;.", "a.xml, line 5: expected no entities that XML does not define, got 'eacute'"),
+        ('"1.0"?', '"1.0" encoding="shift_jis"?', "a.xml: expected XML in UTF-8 or another encoding (multi-byte"),
+        ('"1.0"?', '"1.0" encoding="klingon"?', "a.xml: expected XML in UTF-8 or another encoding (unknown enc"),
+    ],
+)
+def test_characters_of_xml_are_read_or_refused(tmp_path, old, new, message):
+    with pytest.raises(DataFormatError) as caught:
+        list(iter_pubmed(write(tmp_path / "a.xml", ARTICLE.replace(old, new))))
+    assert message in str(caught.value)
+
+
+def test_an_element_of_very_many_empty_ones_is_refused(tmp_path):
+    path = write(tmp_path / "a.xml", f"<PubmedArticle>{'<a/>' * 1000}</PubmedArticle>")
+    with pytest.raises(DataFormatError, match=r"a\.xml, line 1: expected an element of at most 9999 characters"):
+        list(iter_pubmed(path, Limits(line_bytes=9999)))
+
+
 def test_bad_pubmed_is_refused(tmp_path):
     with pytest.raises(DataFormatError, match=r"expected files \.xml or \.jsonl in this folder"):
         load_dataset(tmp_path, format="mesh_pubmed")
@@ -226,6 +294,7 @@ def test_bad_pubmed_is_refused(tmp_path):
 
 
 BIOASQ = {
+    "year": 2021,
     "articles": [
         {
             "pmid": "1",
@@ -235,7 +304,7 @@ BIOASQ = {
             "year": "2019",
         },
         {"pmid": "2", "title": "U.", "abstractText": None, "meshMajor": [], "year": None},
-    ]
+    ],
 }
 
 
@@ -279,6 +348,7 @@ def test_a_document_is_read_piece_by_piece(tmp_path, monkeypatch):
         ('{"articles": ["x"]}', "a.json, article 1: expected an object, got str"),
         ('{"articles": [{"meshMajor": [1]}]}', "a.json, article 1: expected 'meshMajor', a list of strings, got [1]"),
         ("{}", "a.json: expected a list 'articles', got none"),
+        ('{"articles": []}\n{"articles": []}', "a.json, line 2: expected the end of the file, got {"),
         ('{"articles": [' + "[" * 100_000 + "]}", "a.json, line 1: expected values that are not nested so deeply"),
     ],
 )
@@ -291,7 +361,7 @@ def test_bad_documents_are_refused(tmp_path, text, message):
 def test_a_value_longer_than_the_limit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("labelproof.data.jsondocument.CHUNK", 10)
     path = write(tmp_path / "a.json", json.dumps({"articles": ["x" * 1000]}))
-    with pytest.raises(DataFormatError, match="expected values of at most 100 characters"):
+    with pytest.raises(DataFormatError, match=r"expected a JSON value of at most 100 characters \(Unterm"):
         load_dataset(path, format="bioasq", limits=Limits(line_bytes=100))
 
 
@@ -402,13 +472,18 @@ def test_coco(tmp_path):
     assert data.label_sets() == [("cat",), ()] * 2
     assert data.split.tolist() == ["train", "train", "valid", "valid"]
     assert data.image_paths[3] == str(tmp_path / "val2017" / "6.jpg")
-    assert load_dataset(path, format="coco").split is None
+    alone = load_dataset(path, format="coco")
+    assert (alone.split, alone.image_paths) == (None, data.image_paths[:2])
+    elsewhere = write(tmp_path / "a" / "instances_x.json", json.dumps(COCO | {"images": [{"id": 5, "file_name": 7}]}))
+    assert load_dataset(elsewhere, format="coco").image_paths == (str(tmp_path / "a" / "x" / "7"),)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"images": [{"id": 5}]}, "a.json: expected images, annotations and categories with their keys ('file_name')"),
+        ({"images": [COCO["images"][0]] * 2}, "a.json: expected every image once, got image 5 twice"),
+        ({"annotations": [{"image_id": i, "category_id": 3} for i in (7, "x")]}, "in the file, got image 7"),
         ({"images": []}, "a.json: expected annotations of images in the file, got image 5"),
         ({"categories": [{"id": 3, "name": 7}]}, "a.json: labels must be given by name, got 7"),
         ({"categories": []}, "a.json: expected categories in the file, got category 3"),
@@ -494,6 +569,10 @@ def test_debian_package_lists(tmp_path):
     assert data.label_sets() == [("game::strategy", "role::program")]
     assert data.groups.tolist() == ["zero"]
     assert len(load_dataset(tmp_path, format="debtags")) == 1
+    rows = [{"package": "a", "source": "zero", "description": "a game", "tags": ["game::strategy", "use::TODO"]}]
+    rows.append({"package": "b", "source": None, "description": "bare", "tags": ["use::editing"]})
+    listed = load_dataset(write(tmp_path / "a.jsonl", lines(*rows)), format="debtags")
+    assert (listed.label_sets(), listed.groups.tolist()) == ([("game::strategy",), ("use::editing",)], ["zero", "b"])
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_no_group_is_torn_apart(groups, seed):
 def test_random_parts_have_their_sizes(n):
     split = split_at_random(n, PARTS)
     for name, share in PARTS.items():
-        assert abs((split == name).sum() - share * n) < 1
+        assert abs((split == name).sum() - share * n) <= 1
 
 
 def test_the_seed_decides():
@@ -137,6 +137,15 @@ def test_cuts_at_given_times():
     assert split_at_times(times, starts).tolist() == ["valid", "train", "test", "test"]
 
 
+def test_numbers_given_as_text_have_the_order_of_numbers():
+    times = ["9", "10", "8", "11"]
+    assert split_by_time(times, {"train": 0.5, "test": 0.5}).tolist() == ["train", "test", "train", "test"]
+    for cut in ("10", 10):
+        assert split_at_times(times, {"train": None, "test": cut}).tolist() == ["train", "test", "train", "test"]
+    assert split_at_times(times, {"a": None, "b": "9", "c": "10"}).tolist() == ["b", "c", "a", "c"]
+    assert split_at_times(["b", "a"], {"train": None}).tolist() == ["train"] * 2
+
+
 @pytest.mark.parametrize("starts", [{}, {"a": 1}, {"a": None, "b": None}, {"a": None, "b": 3, "c": 2}])
 def test_cuts_that_do_not_ascend_are_refused(starts):
     with pytest.raises(ValueError, match="starts must be None for the first part and ascend"):
@@ -147,6 +156,15 @@ def test_cuts_that_do_not_ascend_are_refused(starts):
 def test_shares_that_are_not_positive_are_refused(parts):
     with pytest.raises(ValueError, match="parts must name positive shares"):
         split_at_random(3, parts)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [([[1, -1], [1, 1]], "labels must be 0 or 1, got -1"), ([1, 0], r"labels must have shape .*, got \(2,\)")],
+)
+def test_what_are_no_labels_is_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        iterative_stratification(labels, PARTS)
 
 
 def test_groups_of_another_length_are_refused():

@@ -68,6 +68,7 @@ def test_fewer_labels_than_asked_for_are_all_used():
         ({"n_examples": 0}, "n_examples must be at least 1, got 0"),
         ({"n_labels": 0}, "n_labels must be at least 1, got 0"),
         ({"n_features": -1}, "n_features must be at least 1, got -1"),
+        ({"n_topics": 0}, "n_topics must be at least 1, got 0"),
         ({"cardinality": 0}, "cardinality and n_words must be positive"),
         ({"stray": 2}, "stray from 0 to 1, got 4.0, 60.0 and 2"),
     ],

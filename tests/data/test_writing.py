@@ -62,6 +62,60 @@ def test_an_example_without_labels_and_features_is_still_one_in_svmlight(tmp_pat
     assert len(load_dataset(tmp_path / "a.svm")) == 2
 
 
+@pytest.mark.parametrize("name", ["Train.svm", "Train.SVM.gz"])
+def test_the_file_of_names_is_called_like_the_other(tmp_path, name):
+    written = save_dataset(features(sparse=True), tmp_path / name)
+    assert [path.name for path in written] == [name, "Train.labels.txt"]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.npz", "a.parquet"])
+def test_text_that_utf8_cannot_write_is_refused(tmp_path, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match=r"data must hold text that can be written in UTF-8, got '\\ud800'"):
+        save_dataset(Dataset([[1]], ("a",), texts=("half \ud800",)), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_of_several_lines_are_no_lines(tmp_path):
+    for name in ("a\nb", "a\n", "a\u2028b"):
+        data = Dataset([[1, 0]], (name, "c"), features=np.ones((1, 1)))
+        with pytest.raises(ValueError, match=r"label_names must be of one line each .* svmlight, got 'a"):
+            save_dataset(data, tmp_path / "a.svm")
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.txt", "a.jsonl"])
+def test_features_of_other_types_round_trip(tmp_path, name):
+    for matrix in (np.eye(2, dtype=bool), np.array([[0, 3]]), np.array([[0.5, 1e-3]])):
+        data = Dataset(np.ones((len(matrix), 1)), ("a",), features=matrix)
+        save_dataset(data, tmp_path / name)
+        again = load_dataset(tmp_path / name).features
+        np.testing.assert_array_equal(again.toarray() if scipy.sparse.issparse(again) else again, np.float32(matrix))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.xz", "a.svm.gz", "a.npz"])
+def test_the_same_data_gives_the_same_bytes(tmp_path, name, monkeypatch):
+    save_dataset(features(sparse=True), tmp_path / name)
+    first = (tmp_path / name).read_bytes()
+    monkeypatch.setattr("time.time", lambda: 2_000_000_000.0)
+    save_dataset(features(sparse=True), tmp_path / name)
+    assert (tmp_path / name).read_bytes() == first
+
+
+@pytest.mark.parametrize("times", [np.array([9, 10, 11]), np.array(["2001-01-01"] * 3, "datetime64[D]")])
+def test_npz_keeps_times_that_are_no_text(tmp_path, times):
+    save_dataset(Dataset(LABELS, NAMES, texts=("a", "b", "c"), times=times, groups=times), tmp_path / "a.npz")
+    again = load_dataset(tmp_path / "a.npz")
+    assert (again.times.dtype, again.groups.dtype) == (times.dtype, times.dtype)
+    assert again.times.tolist() == times.tolist()
+
+
+@pytest.mark.parametrize("data", [Dataset(np.zeros((2, 0)), (), texts=("a", "b")), texts().select([])])
+def test_npz_keeps_a_set_without_labels_or_examples(tmp_path, data):
+    save_dataset(data, tmp_path / "a.npz")
+    assert_same(load_dataset(tmp_path / "a.npz"), data)
+
+
 def test_npz_keeps_labels_that_do_not_occur(tmp_path):
     data = Dataset(np.zeros((1, 2)), ("z", "a"), texts=("t",), text_pairs=("u",))
     save_dataset(data, tmp_path / "a.npz")
@@ -78,9 +132,13 @@ def test_a_large_parquet_file_is_written_in_pieces(tmp_path, monkeypatch):
 
 
 def test_a_missing_value_survives_json(tmp_path):
-    data = Dataset([[1]], ("a",), features=np.array([[np.nan, 1]], np.float32))
-    save_dataset(data, tmp_path / "a.jsonl")
-    assert np.isnan(load_dataset(tmp_path / "a.jsonl").features[0, 0])
+    matrix = np.array([[np.nan, 1]], np.float32)
+    for given in (matrix, scipy.sparse.csr_array(matrix)):
+        save_dataset(Dataset([[1]], ("a",), features=given), tmp_path / "a.jsonl")
+        assert "NaN" not in (tmp_path / "a.jsonl").read_text()  # which is no JSON
+        assert np.isnan(load_dataset(tmp_path / "a.jsonl").features[0, 0])
+    with pytest.raises(ValueError, match="JSON"):
+        save_dataset(Dataset([[1]], ("a",), features=[[np.inf]]), tmp_path / "a.jsonl")
 
 
 def test_what_cannot_be_written_leaves_the_old_file(tmp_path):
@@ -95,6 +153,13 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.svm"]
     with pytest.raises(ValueError, match=r"path must end in one of \.jsonl, .*, got 'a\.doc'"):
         save_dataset(texts(), tmp_path / "a.doc")
+    with pytest.raises(ValueError, match=r"format must be one of jsonl, .*, got 'csv'"):
+        save_dataset(texts(), tmp_path / "a.jsonl", format="csv")
+    with pytest.raises(ValueError, match=r"path must not end in \.gz, .*, got 'a\.npz\.gz'"):
+        save_dataset(texts(), tmp_path / "a.npz.gz")
+    with pytest.raises(ValueError, match=r"path must be in a folder that exists, got .*/no/a\.jsonl"):
+        save_dataset(texts(), tmp_path / "no" / "a.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.svm"]
 
 
 # Statistics and pictures
@@ -118,5 +183,5 @@ def test_a_set_without_examples_has_figures():
 @pytest.mark.parametrize("labels", [LABELS, np.zeros((2, 3))])
 def test_a_picture_is_drawn(tmp_path, labels):
     pytest.importorskip("matplotlib")
-    draw_labels(Dataset(labels, NAMES), tmp_path / "a.png", title="animals")
+    draw_labels(Dataset(labels, NAMES), tmp_path / "a.png", title=r"animals $\frac$.csv")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

@@ -161,7 +161,8 @@ def test_no_examples_at_prediction_give_no_rows():
     [
         (None, "no such file"),
         (b"not an archive", "expected arrays mean and scale"),
-        ({"mean": np.zeros(3)}, "expected arrays mean and scale"),
+        ({"mean": np.zeros(3)}, "expected arrays mean and scale, got mean"),
+        ({"mean": np.zeros(3), "scale": np.ones(10**6)}, "expected arrays mean and scale, got .* at most .* bytes"),
         ({"mean": np.zeros(2), "scale": np.ones(3)}, "expected mean to hold 3 finite float64 numbers"),
         ({"mean": np.zeros(3), "scale": np.array([1, np.nan, 1])}, "expected scale to hold 3 finite float64 numbers"),
         ({"mean": np.zeros(3), "scale": np.array([1.0, 0.0, 1.0])}, "expected every scale to be positive, got 0.0"),

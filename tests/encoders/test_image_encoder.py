@@ -176,6 +176,7 @@ def test_the_config_of_a_preprocessor_is_understood(config, expected):
         ('{"rescale_factor": 0.00784}', "rescale_factor must be 1/255 without an offset, got 0.00784"),
         ('{"image_mean": null}', "mean must be three numbers, got None"),
         ('{"rescale_factor": "x"}', "expected the preprocessing of images"),
+        ('{"size": {"shortest_edge": 224}, "crop_pct": 0}', "expected the preprocessing of images"),
     ],
 )
 def test_a_damaged_config_of_a_preprocessor_is_refused(models, pictures, tmp_path, content, message):

@@ -132,11 +132,12 @@ def test_word_vectors_are_read_from_every_form(tmp_path):
     lines = "new york 1 2\nfox 3 4.5\nfox 7 7\n"
     (tmp_path / "plain.txt").write_text("a 0 -1\n" + lines)
     (tmp_path / "header.vec").write_text("4 2\na 0 -1 \n" + lines)
+    (tmp_path / "windows.txt").write_bytes(b"\xef\xbb\xbf" + ("a 0 -1\n" + lines).replace("\n", "\r\n").encode())
     with gzip.open(tmp_path / "packed.txt.gz", "wt") as stream:
         stream.write("a 0 -1\n" + lines)
     words = np.array(["a", "new york", "fox", "fox"])
     np.savez(tmp_path / "arrays.npz", words=words, vectors=np.array([[0, -1], [1, 2], [3, 4.5], [7, 7]]))
-    for name in ("plain.txt", "header.vec", "packed.txt.gz", "arrays.npz"):
+    for name in ("plain.txt", "header.vec", "windows.txt", "packed.txt.gz", "arrays.npz"):
         given = read_word_vectors(tmp_path / name)
         assert given.words == ("a", "new york", "fox")
         assert given.vectors.tolist() == [[0, -1], [1, 2], [3, 4.5]]
@@ -155,7 +156,7 @@ def test_word_vectors_are_read_from_every_form(tmp_path):
         ("fox 1 1e39\n", r"line 1: expected finite numbers, got '1e39'"),
         ("", r"expected a word and its numbers on every line, got no line"),
         ("3 2\n", r"expected a word and its numbers on every line, got no line"),
-        (b"fox \xff\xfe 2\n", r"expected a file of word vectors, got .*utf-8"),
+        (b"fox \xff\xfe 2\n", r"expected a file of word vectors, got .*line 1: expected text in UTF-8, got byte 0xff"),
     ],
 )
 def test_a_damaged_text_file_of_vectors_is_refused_with_its_line(tmp_path, content, message):
@@ -168,19 +169,20 @@ def test_a_damaged_text_file_of_vectors_is_refused_with_its_line(tmp_path, conte
 def test_a_cut_off_gzip_file_of_vectors_is_refused(tmp_path):
     path = tmp_path / "vectors.txt.gz"
     path.write_bytes(gzip.compress(b"fox 1 2\n" * 1000)[:-20])
-    with pytest.raises(ModelFormatError, match=r"vectors.txt.gz: expected a file of word vectors, got .*end-of-stream"):
+    with pytest.raises(ModelFormatError, match=r"vectors.txt.gz: expected a file of word vectors, got .* cut short"):
         read_word_vectors(path)
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"words": np.array(["a"])}, "expected a file of word vectors"),
+        ({"words": np.array(["a"])}, "expected arrays words and vectors, got words"),
         ({"words": np.array(["a"]), "vectors": np.ones((2, 3))}, r"expected strings words \(n,\) and numbers vectors"),
         ({"words": np.array([1]), "vectors": np.ones((1, 3))}, r"expected strings words \(n,\) and numbers vectors"),
         ({"words": np.array(["a"], object), "vectors": np.ones((1, 3))}, "expected a file of word vectors"),
         ({"words": np.array(["a"]), "vectors": np.full((1, 3), np.inf)}, "expected vectors of finite numbers"),
         ({"words": np.array(["a"]), "vectors": np.full((1, 3), "x")}, "expected vectors of finite numbers"),
+        ({"words": np.array(["a"]), "vectors": np.full((1, 3), 1e300)}, "expected vectors of finite numbers"),
     ],
 )
 def test_a_damaged_archive_of_vectors_is_refused(tmp_path, arrays, message):

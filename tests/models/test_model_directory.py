@@ -9,18 +9,24 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 from small_models import make_model, one_thread
 
 from labelproof.data import Dataset
+from labelproof.decisions import PerLabelThreshold
 from labelproof.errors import ModelFormatError
 from labelproof.models import Model, load_model
+from labelproof.models.card import model_card
 from labelproof.models.directory import VERSION
 from labelproof.models.writing import write_folder
+from labelproof.training import TrainConfig, fit
 
 FILES = ["README.md", "config.json", "encoder", "labels.json", "metrics.json", "model.safetensors", "rule.json"]
 
@@ -99,6 +105,23 @@ def test_the_card_tells_what_the_model_is(saved):
     assert "every set of up to 3 labels is argmaxable" in card
     assert "| micro-f1 |" in card
     assert "- Examples for training: 54" in card
+    assert "chosen on the validation data: figures there are optimistic" in card
+    unvalidated = replace(saved[0], metrics={"test": saved[0].metrics["validation"]})
+    assert "| metric | test |" in model_card(unvalidated)
+    assert "validation" not in model_card(unvalidated).split("## Configuration")[0]
+
+
+def test_a_given_module_is_saved_by_its_weights_alone(tmp_path):
+    for i in range(12):
+        Image.new("RGB", (4, 4), (20 * i, 0, 0)).save(tmp_path / f"{i}.png")
+    data = Dataset(np.eye(12, 3, dtype=bool), ("a", "b", "c"), image_paths=sorted(map(str, tmp_path.glob("*.png"))))
+    encoder = {"kind": "image", "module": torch.nn.Conv2d(3, 5, 2), "preprocessing": {"height": 4, "width": 4}}
+    trainer = {"epochs": 1, "accelerator": "cpu"}
+    config = TrainConfig.from_dict({"encoder": encoder, "head": {"kind": "linear"}, "trainer": trainer})
+    Model.of(fit(config, data, out=tmp_path / "run", progress=False)).save(tmp_path / "model")
+    saved = load_file(tmp_path / "model" / "model.safetensors")
+    assert torch.equal(saved["encoder.model.weight"], encoder["module"].weight)
+    refused(tmp_path / "model", "made from a given module, which is not saved")
 
 
 def test_a_saved_model_replaces_the_one_before(saved, make_model, tmp_path):
@@ -126,6 +149,18 @@ def test_no_inputs_have_no_answers(make_model):
     assert model.predict_names([]) == []
 
 
+def test_equal_logits_are_ranked_in_the_order_of_the_labels(saved):
+    logits = np.random.default_rng(0).integers(-1, 2, size=(20, 8)).astype(np.float32)
+    order = np.argsort(-logits, axis=1, kind="stable")
+    for top in (0, 3, 8, 99):
+        for i, prediction in enumerate(saved[0].describe(logits, top=top)):
+            ranked = [saved[0].label_names[j] for j in order[i]]
+            assert [name for name, _ in prediction.top] == ranked[:top]
+            assert prediction.labels == tuple(name for name in ranked if name in prediction.labels)
+    decided = saved[0].rule.decide(logits).sum(axis=1).tolist()
+    assert [len(prediction.labels) for prediction in saved[0].describe(logits)] == decided
+
+
 def test_names_come_by_descending_probability(saved):
     model, X, _ = saved
     active, p = model.predict(X), model.probabilities(X)
@@ -151,6 +186,12 @@ def test_a_label_that_the_model_does_not_know_is_named(saved):
     assert model.evaluate(data, unknown="drop")["micro-precision"] in (0.0, None)
 
 
+def test_no_examples_cannot_be_evaluated(saved):
+    model, X, _ = saved
+    with pytest.raises(ValueError, match="examples must be at least one to be evaluated, got none"):
+        model.evaluate(Dataset(np.zeros((0, 8), bool), model.label_names, features=X[:0]))
+
+
 def test_features_of_another_width_are_refused(saved):
     with pytest.raises(ValueError, match="24"):
         saved[0].logits(np.zeros((2, 5)))
@@ -167,6 +208,14 @@ def test_names_must_match_the_logits(saved):
     model = saved[0]
     with pytest.raises(ValueError, match="label_names must hold 8 names, one a logit, got 7"):
         Model(model.encoder, model.head, model.label_names[1:], model.rule)
+    with pytest.raises(ValueError, match="label_names must differ, got 'bee' more than once"):
+        Model(model.encoder, model.head, ("bee", *model.label_names[1:]), model.rule)
+
+
+def test_a_rule_must_match_the_logits(saved):
+    model = saved[0]
+    with pytest.raises(ValueError, match="must have 3 labels, as the rule was fitted to, got 8"):
+        Model(model.encoder, model.head, model.label_names, PerLabelThreshold().fit(np.eye(3), np.eye(3)))
 
 
 # What is no model
@@ -183,7 +232,7 @@ def test_a_newer_format_is_refused(copied):
     refused(copied, f"has version {VERSION + 1} of the format; this labelproof reads up to {VERSION}: upgrade it")
 
 
-@pytest.mark.parametrize("version", [0, "1", None])
+@pytest.mark.parametrize("version", [0, "1", None, True])
 def test_a_version_that_is_none_is_refused(copied, version):
     edit(copied / "config.json", lambda c: c.update(version=version))
     refused(copied, f"expected a version from 1 to {VERSION} of the format, got {version!r}")
@@ -224,6 +273,36 @@ def test_too_few_label_names_are_refused(copied):
     refused(copied, "labels.json: expected a list of names")
 
 
+def test_label_names_that_are_equal_are_refused(copied):
+    names = json.loads((copied / "labels.json").read_text())
+    (copied / "labels.json").write_text(json.dumps([*names[:-1], names[0]]))
+    refused(copied, f"label_names must differ, got {names[0]!r} more than once")
+
+
+def test_a_rule_of_another_model_is_refused(copied):
+    PerLabelThreshold(scores="logits").fit(np.eye(3), np.eye(3)).save(copied / "rule.json")
+    refused(copied, "must have 3 labels, as the rule was fitted to, got 8")
+
+
+def test_metrics_that_are_no_object_are_refused(copied):
+    (copied / "metrics.json").write_text("[1]")
+    refused(copied, "metrics.json: expected an object, got list")
+
+
+@pytest.mark.filterwarnings("ignore:the head has .* features but the encoder only:UserWarning")
+def test_sizes_that_memory_cannot_hold_are_refused(copied):
+    edit(copied / "config.json", lambda c: c["training"]["head"].update(slack=10**14))
+    refused(copied, "head must fit into memory, got")
+
+
+def test_loading_leaves_the_generator_of_the_caller_alone(saved):
+    torch.manual_seed(7)
+    expected = torch.rand(1)
+    torch.manual_seed(7)
+    load_model(saved[2])
+    assert torch.equal(torch.rand(1), expected)
+
+
 def test_a_configuration_that_makes_no_sense_is_refused(copied):
     edit(copied / "config.json", lambda c: c["training"]["head"].update(kind="dtf"))
     refused(copied, "head.kind")
@@ -241,7 +320,7 @@ def test_a_failure_while_saving_leaves_nothing(saved, tmp_path, monkeypatch):
         raise OSError(28, "full")
 
     monkeypatch.setattr("labelproof.models.directory.save_file", full)
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(OSError, match="model cannot be written: full"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
@@ -264,7 +343,7 @@ def test_a_full_disk_leaves_nothing(saved, tmp_path):
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # no file may be larger, as on a full disk
     try:
-        with pytest.raises(OSError, match=r"."):
+        with pytest.raises(OSError, match=f"{tmp_path}/model cannot be written: .*File too large"):
             model.save(tmp_path / "model")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -282,6 +361,22 @@ def test_what_is_no_model_is_not_replaced(saved, tmp_path, kind):
     with pytest.raises(ValueError, match="is in the way: expected a free name, an empty folder or a model to replace"):
         saved[0].save(tmp_path / "model")
     assert "precious" in next(path for path in tmp_path.rglob("*") if path.is_file()).read_text()
+
+
+def test_a_link_stays_a_link_to_the_new_model(saved, make_model, tmp_path):
+    saved[0].save(tmp_path / "model")
+    (tmp_path / "link").symlink_to("model")
+    other, X = make_model(head={"kind": "linear"})
+    other.save(tmp_path / "link")
+    assert (load_model(tmp_path / "model").logits(X) == other.logits(X)).all()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "model"]
+
+
+def test_label_names_of_any_characters_are_saved(saved, tmp_path):
+    model = saved[0]
+    names = ("\ud800 half a pair", "ligne\nnouvelle", "naïve", "🦊", '"', "\0", "a" * 300, "")
+    Model(model.encoder, model.head, names, model.rule, model.config).save(tmp_path / "model")
+    assert load_model(tmp_path / "model").label_names == names
 
 
 def test_an_empty_folder_is_filled(saved, tmp_path):

@@ -66,6 +66,19 @@ def test_sparse_label_sets_are_answered_as_csr(problem):
     assert (answer.toarray() == dense.predict(X)).all()
 
 
+def test_sparse_label_sets_are_predicted_without_all_logits_at_once(problem, monkeypatch):
+    X, Y = problem
+    clf = classifier(epochs=1).fit(X, scipy.sparse.csr_matrix(Y))
+    many = np.tile(X, (5, 1))
+    expected, sizes = clf.rule_.decide(clf.decision_function(many)), []
+    decide = PerLabelThreshold.decide
+    monkeypatch.setattr(
+        PerLabelThreshold, "decide", lambda self, z, **options: sizes.append(len(z)) or decide(self, z, **options)
+    )
+    assert (clf.predict(many).toarray() == expected).all()
+    assert max(sizes) < len(many)
+
+
 def test_sparse_features_are_learned_like_dense_ones(problem):
     X, Y = problem
     X = np.where(X > 0.5, X, 0)
@@ -109,6 +122,21 @@ def test_the_head_loss_and_decision_can_be_chosen(problem):
 def test_distributions_of_sparsemax_add_up_to_one(problem):
     X, Y = problem
     assert np.allclose(classifier(loss="sparsemax").fit(X, Y).predict_proba(X).sum(axis=1), 1, atol=1e-5)
+
+
+def test_two_classes_are_no_distribution(problem):
+    X, Y = problem
+    with pytest.raises(ValueError, match="loss 'sparsemax' compares labels with each other and needs at least two"):
+        classifier(loss="sparsemax").fit(X, Y[:, 0])
+
+
+def test_prediction_between_calls_of_partial_fit_changes_nothing(problem):
+    X, Y = problem
+    one, two = classifier(), classifier()
+    for _ in range(2):
+        one.partial_fit(X, Y).predict(X)
+        two.partial_fit(X, Y)
+    assert (one.decision_function(X) == two.decision_function(X)).all()
 
 
 def test_a_clone_with_the_same_seed_is_the_same_model(problem):

@@ -2,19 +2,24 @@
 
 # ruff: noqa: F401 - fixtures are imported, and tests take them by their names
 
+import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import yaml
 from training_data import one_thread
 
 from labelproof.data import Dataset
+from labelproof.errors import DataFormatError, ModelFormatError
 from labelproof.training import TrainConfig, fit
 from labelproof.training.callbacks import LastCheckpoint, is_better, read_checkpoint
+from labelproof.training.fitting import CONFIG as CONFIG_FILE
 from labelproof.training.loop import CHECKPOINT
 
 CONFIG = {
@@ -130,8 +135,8 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path):
             raise OSError("no space left on device")
 
     (tmp_path / CHECKPOINT).write_bytes(b"whole")
-    with pytest.raises(OSError, match="no space left"):
-        LastCheckpoint(tmp_path / CHECKPOINT).on_train_epoch_end(Trainer(), None)
+    with pytest.raises(OSError, match=r"last\.ckpt cannot be written: no space left"):
+        LastCheckpoint(tmp_path / CHECKPOINT, "data").on_train_epoch_end(Trainer(), None)
     assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
     assert (tmp_path / CHECKPOINT).read_bytes() == b"whole"
 
@@ -140,3 +145,76 @@ def test_a_value_that_is_no_number_is_never_better():
     assert not is_better(float("nan"), 1.0, greater_is_better=True)
     assert not is_better(float("nan"), float("nan"), greater_is_better=True)
     assert is_better(2.0, 1.0, greater_is_better=True)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a run of one epoch."""
+    folder = tmp_path_factory.mktemp("finished")
+    fit(config_of(epochs=1), data(), out=folder, progress=False)
+    return folder
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """A copy of it, to be spoilt."""
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+def config_of(**trainer):
+    return TrainConfig.from_dict({**CONFIG, "trainer": {**CONFIG["trainer"], **trainer}})
+
+
+@pytest.mark.parametrize("epochs", [1, 2])  # a run that had come to its end, and one that goes on
+@pytest.mark.parametrize("change", ["fewer labels", "other labels", "fewer features"])
+def test_a_run_is_not_resumed_on_other_data(run, change, epochs):
+    other = {
+        "fewer labels": data().restrict_to(tuple("abcdefg"), unknown="drop"),
+        "other labels": data().with_labels(data().labels[::-1]),
+        "fewer features": replace(data(), features=data().features[:, 1:]),
+    }[change]
+    with pytest.raises(ValueError, match="holds a run on other data: it can only be resumed as it was begun"):
+        fit(config_of(epochs=epochs), other, out=run, resume=True, progress=False)
+
+
+@pytest.mark.parametrize("spoil", [lambda whole: whole[:-100], lambda _: b"", lambda _: b"\x80\x04K\x01."])
+def test_a_damaged_checkpoint_is_refused(run, spoil):
+    (run / CHECKPOINT).write_bytes(spoil((run / CHECKPOINT).read_bytes()))
+    with pytest.raises(ModelFormatError, match=r"last\.ckpt: expected the checkpoint of a run, got a damaged file"):
+        fit(config_of(), data(), out=run, resume=True, progress=False)
+
+
+def test_a_file_that_is_no_checkpoint_is_refused(run):
+    for content in ({"state_dict": {}}, [1]):
+        torch.save(content, run / CHECKPOINT)
+        with pytest.raises(ModelFormatError, match=r"last\.ckpt: expected the checkpoint of a run, got another file"):
+            fit(config_of(), data(), out=run, resume=True, progress=False)
+
+
+@pytest.mark.parametrize("content", ["[1]", "data: 3", "[:"])
+def test_a_damaged_configuration_of_a_run_is_refused(run, content):
+    (run / CONFIG_FILE).write_text(content)
+    with pytest.raises(DataFormatError, match=r"config\.yaml"):
+        fit(config_of(), data(), out=run, resume=True, progress=False)
+
+
+def test_a_none_is_told_from_the_default_when_a_run_is_resumed(run):
+    stored = yaml.safe_load((run / CONFIG_FILE).read_text())
+    stored["encoder"]["hidden"] = None
+    (run / CONFIG_FILE).write_text(yaml.safe_dump(stored))
+    values = {**CONFIG, "encoder": {"kind": "features", "dropout": 0.2}}
+    with pytest.raises(ValueError, match=r"holds a run with another encoder\.hidden"):
+        fit(TrainConfig.from_dict(values), data(), out=run, resume=True, progress=False)
+
+
+def test_an_interruption_by_the_user_reaches_the_caller(tmp_path, monkeypatch):
+    from labelproof.losses import SigmoidF1Loss
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SigmoidF1Loss, "forward", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        fit(config_of(), data(), out=tmp_path, progress=False)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -86,3 +86,10 @@ def test_it_can_be_reset_pickled_and_merged():
 def test_it_says_which_direction_is_better():
     assert filled("micro-f1").higher_is_better
     assert not filled("hamming-loss").higher_is_better
+
+
+def test_scores_of_double_precision_are_not_rounded():
+    metric = LabelMetric("precision@1", n_labels=2, scores="probabilities")
+    close = torch.tensor([[1 - 1e-10, 1 - 1e-12]], dtype=torch.float64)  # both are 1 in single precision
+    metric.update(close, torch.tensor([[0, 1]]))
+    assert float(metric.compute()) == 1.0

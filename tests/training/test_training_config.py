@@ -75,6 +75,16 @@ def test_a_configuration_survives_yaml():
     assert TrainConfig.from_dict(yaml.safe_load(yaml.safe_dump(config.to_dict()))) == config
 
 
+def test_a_none_that_is_not_the_default_survives_yaml():
+    config = TrainConfig.from_dict(
+        {"trainer": {"patience": None}, "encoder": {"kind": "tfidf", "max_features": None}, "head": {"d": None}}
+    )
+    read = TrainConfig.from_dict(yaml.safe_load(yaml.safe_dump(config.to_dict())))
+    assert read == config
+    assert read.trainer.patience is None
+    assert read.encoder.options == {"max_features": None}
+
+
 def test_an_override_replaces_one_value():
     assert override({"trainer": {"lr": 1.0, "epochs": 2}}, ["trainer.lr=1e-3"])["trainer"] == {"lr": 0.001, "epochs": 2}
     assert override({"trainer": {"lr": 1.0}}, ["trainer.metrics=[lrap]"])["trainer"]["metrics"] == ["lrap"]
@@ -84,6 +94,13 @@ def test_an_override_of_the_kind_drops_the_options_of_the_old_kind():
     values = {"loss": {"kind": "focal", "gamma": 1.0}}
     assert override(values, ["loss.kind=bce"]) == {"loss": {"kind": "bce"}}
     assert override(values, ["loss.kind=focal"]) == values
+    assert override({"encoder": {"hidden": 8}}, ["encoder.kind=features"])["encoder"]["hidden"] == 8  # the default kind
+
+
+def test_the_order_of_overrides_does_not_matter():
+    words = ["loss.gamma=1.0", "loss.kind=focal"]
+    for order in (words, words[::-1]):
+        assert override({"loss": {"kind": "bce"}}, order) == {"loss": {"kind": "focal", "gamma": 1.0}}
 
 
 @pytest.mark.parametrize("word", ["epochs=3", "trainer.epochs", "trainer=3", "=3", "trainer.=3"])
@@ -117,6 +134,9 @@ def test_an_error_in_an_override_does_not_blame_the_file(tmp_path):
     path.write_text("trainer:\n  epochs: 3\n")
     with pytest.raises(ConfigError, match=r"^trainer.epochs: .* got -1"):
         read_config(path, ["trainer.epochs=-1"])
+    path.write_text("loss: {kind: sigmoid-f1}\n")
+    with pytest.raises(ConfigError, match=r"^loss: beta must be positive"):
+        read_config(path, ["loss.beta=-1"])
 
 
 def test_a_key_that_is_given_twice_is_refused(tmp_path):
@@ -129,7 +149,7 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path):
 def test_a_file_that_is_no_yaml_is_refused_with_its_line(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("trainer:\n  epochs: [3\n")
-    with pytest.raises(DataFormatError, match=r"c.yaml, line 3: expected YAML"):
+    with pytest.raises(DataFormatError, match=r"c.yaml, line 2: expected YAML"):
         read_config(path)
     path.write_text("just words\n")
     with pytest.raises(DataFormatError, match=r"c\.yaml: expected sections"):
@@ -139,3 +159,17 @@ def test_a_file_that_is_no_yaml_is_refused_with_its_line(tmp_path):
 def test_an_empty_file_is_the_default_configuration(tmp_path):
     (tmp_path / "c.yaml").write_text("# nothing\n")
     assert read_config(tmp_path / "c.yaml") == TrainConfig()
+
+
+def test_a_file_in_another_encoding_is_refused_with_its_line(tmp_path):
+    (tmp_path / "c.yaml").write_bytes("trainer: {seed: 1}\ndata: {path: ä.csv}\n".encode("latin-1"))
+    with pytest.raises(DataFormatError, match=re.escape("c.yaml, line 2: expected text in UTF-8, got byte 0xe4")):
+        read_config(tmp_path / "c.yaml")
+    with pytest.raises(DataFormatError, match=r"none\.yaml: no such file"):
+        read_config(tmp_path / "none.yaml")
+
+
+def test_an_alias_within_itself_is_refused(tmp_path):
+    (tmp_path / "c.yaml").write_text("trainer: &a {epochs: *a}\n")
+    with pytest.raises(DataFormatError, match=r"c\.yaml, line 1: trainer\.epochs: input should be a valid integer"):
+        read_config(tmp_path / "c.yaml")

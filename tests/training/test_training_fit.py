@@ -12,6 +12,7 @@ import scipy.sparse
 import torch
 from training_data import config, features, one_thread, texts
 
+from labelproof import losses
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, TopK
 from labelproof.heads import BottleneckHead, DFTHead
@@ -21,8 +22,11 @@ from labelproof.training.choices import DECISIONS, LOSSES
 from labelproof.training.config import DataConfig, HeadConfig
 from labelproof.training.curves import plot_history
 from labelproof.training.heads import LinearHead, build_head, resolve_head
+from labelproof.training.module import TrainingModule
 from labelproof.training.parts import divide, inputs_of
 from labelproof.training.scoring import batch_logits
+
+original = PerLabelThreshold.fit
 
 
 def weights(fitted):
@@ -240,6 +244,13 @@ def test_data_without_a_training_part_are_refused(features):
         divide(features.with_split(["test"] * 120), DataConfig(), seed=0)
 
 
+@pytest.mark.parametrize("names", [("train", "holdout"), ("train", "valid", "dev"), ("train", "Test")])
+def test_a_part_that_would_be_lost_is_refused(features, names):
+    split = np.resize(names, 120)
+    with pytest.raises(ValueError, match=f"must be one each of train, valid and test, got '{names[-1]}' too"):
+        divide(features.with_split(split), DataConfig(), seed=0)
+
+
 def test_data_without_labels_are_refused(features):
     with pytest.raises(ValueError, match="must have examples with labels, got 108 without any"):
         divide(features.with_labels(np.zeros((120, 8), bool)), DataConfig(), seed=0)
@@ -248,6 +259,95 @@ def test_data_without_labels_are_refused(features):
 def test_an_encoder_of_texts_refuses_features(features):
     with pytest.raises(ValueError, match="the encoder 'tfidf' needs data with texts, got features"):
         inputs_of(features, "tfidf")
+
+
+def test_both_texts_of_a_pair_are_read(texts):
+    pairs = replace(texts, text_pairs=tuple(f"not {text}" for text in texts.texts))
+    assert inputs_of(pairs, "tfidf")[0] == f"{texts.texts[0]}\n\nnot {texts.texts[0]}"
+
+
+def test_the_rule_is_fitted_on_rows_of_the_whole_validation_part(features, config, monkeypatch):
+    seen = []
+    monkeypatch.setattr(fitting, "MOST_SCORES", 8 * 5)
+    monkeypatch.setattr(PerLabelThreshold, "fit", lambda self, y, z: seen.append(y) or original(self, y, z))
+    split = np.repeat(["train", "valid"], [80, 40])
+    fit(config(trainer={"metrics": []}), features.with_split(split), progress=False)
+    part = features.with_split(split).part("valid")
+    assert (seen[-1].toarray() == part.labels[[0, 8, 16, 24, 32]].toarray()).all()
+
+
+def test_metrics_of_an_epoch_are_those_of_rows_of_the_whole_validation_part(features, config, monkeypatch):
+    seen = []
+    monkeypatch.setattr("labelproof.training.module.MOST_SCORES", 8 * 5)
+    monkeypatch.setattr(PerLabelThreshold, "fit", lambda self, y, z: seen.append(y) or original(self, y, z))
+    split = np.repeat(["train", "valid"], [80, 40])
+    fit(config(trainer={"epochs": 1}), features.with_split(split), progress=False)
+    part = features.with_split(split).part("valid")
+    assert (seen[0].toarray() == part.labels[[0, 8, 16, 24, 32]].toarray()).all()
+
+
+# What cannot be trained
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"data": {"validation": 0.0}, "decision": {"kind": "fixed"}},
+        {"trainer": {"monitor": "micro-f1"}, "decision": {"kind": "top-k"}},
+    ],
+)
+def test_training_that_diverges_is_refused(features, config, parts):
+    parts = {**parts, "trainer": {"lr": 1e30, "epochs": 3, **parts.get("trainer", {})}}
+    with pytest.raises(ValueError, match="training diverged: weights are no finite numbers any more"):
+        fit(config(**parts), features, progress=False)
+
+
+def test_training_that_diverges_late_goes_back_to_its_best_epoch(features, config, monkeypatch):
+    step = losses.BinaryCrossEntropyLoss.forward
+    calls = []
+
+    def breaking(self, logits, targets):
+        calls.append(1)
+        return step(self, logits, targets) * (1.0 if len(calls) <= 9 else float("nan"))  # 2 steps and 1 of validation
+
+    monkeypatch.setattr(losses.BinaryCrossEntropyLoss, "forward", breaking)
+    fitted = fit(config(trainer={"epochs": 9}), features, progress=False)
+    assert len(fitted.history) == 4
+    assert np.isnan(fitted.history[-1]["loss"])
+    assert all(tensor.isfinite().all() for tensor in weights(fitted).values())
+
+
+def test_a_metric_that_is_never_defined_cannot_be_monitored(features, config):
+    everywhere = features.with_labels(np.ones((120, 8), bool))
+    with pytest.raises(ValueError, match="must be a number in some epoch, got NaN for macro-auroc in all of them"):
+        fit(config(trainer={"monitor": "macro-auroc"}), everywhere, progress=False)
+
+
+def test_an_epoch_in_which_a_metric_is_not_defined_does_not_stop_training(features, config, monkeypatch):
+    values = iter([float("nan"), 0.5, float("nan"), 0.25])
+    monkeypatch.setattr(TrainingModule, "_metrics", lambda _: {"micro-f1": next(values)})
+    fitted = fit(config(trainer={"epochs": 4, "monitor": "micro-f1"}), features, progress=False)
+    assert [row["micro-f1"] for row in fitted.history][1::2] == [0.5, 0.25]
+
+
+def test_a_device_that_is_not_there_is_refused_in_one_sentence(features, config):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(ValueError, match=r"^trainer: No supported gpu backend found"):
+        fit(config(trainer={"accelerator": "gpu"}), features, progress=False)
+
+
+def test_a_head_that_does_not_fit_into_memory_is_refused(features, config):
+    with pytest.raises(ValueError, match="head must fit into memory, got"):
+        fit(config(head={"kind": "bottleneck", "d": 10**13}), features, progress=False)
+
+
+@pytest.mark.parametrize("loss", ["sparsemax", "entmax", "pick-all-labels"])
+def test_a_distribution_over_one_label_is_refused(features, config, loss):
+    one = features.restrict_to(("ant",), unknown="drop")
+    with pytest.raises(ValueError, match=f"loss '{loss}' compares labels with each other and needs at least two"):
+        fit(config(loss={"kind": loss}), one, progress=False)
 
 
 # Heads
@@ -305,6 +405,12 @@ def test_a_folder_with_another_run_is_refused(features, config, tmp_path):
         fit(config(trainer={"epochs": 1, "lr": 0.1}), features, out=tmp_path, resume=True, progress=False)
 
 
+def test_data_that_are_refused_leave_no_folder(features, config, tmp_path):
+    with pytest.raises(ValueError, match="must have a part named train"):
+        fit(config(), features.with_split(["test"] * 120), out=tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
+
+
 def test_tensorboard_is_refused_where_it_is_not_installed(features, config, tmp_path, monkeypatch):
     monkeypatch.setattr("labelproof.training.loop.find_spec", lambda _: None)
     with pytest.raises(ValueError, match="needs the package tensorboard, which is not installed"):
@@ -348,9 +454,30 @@ def test_few_examples_still_leave_one_to_validate_on():
     assert (len(parts.training), len(parts.validation)) == (1, 1)
 
 
+@pytest.mark.parametrize("groups", [None, ["patient"]])
+def test_one_example_is_trained_on(groups):
+    one = Dataset(np.ones((1, 2), bool), ("a", "b"), features=np.eye(1), groups=groups)
+    parts = divide(one, DataConfig(validation=0.1, test=0.1), seed=0)
+    assert (len(parts.training), parts.validation, parts.test) == (1, None, None)
+
+
+def test_one_group_is_trained_on(features):
+    parts = divide(replace(features, groups=np.zeros(120, int)), DataConfig(validation=0.1), seed=0)
+    assert (len(parts.training), parts.validation) == (120, None)
+
+
 def test_a_history_without_epochs_has_no_picture(tmp_path):
     with pytest.raises(ValueError, match="history must have at least one epoch"):
         plot_history([], tmp_path / "curve.png")
+
+
+def test_the_best_epoch_of_a_picture_is_one_with_a_number(tmp_path, monkeypatch):
+    marked = []
+    monkeypatch.setattr("matplotlib.axes.Axes.axvline", lambda _, epoch, **__: marked.append(epoch))
+    rows = [{"epoch": i + 1, "train loss": 1.0, "loss": loss} for i, loss in enumerate([float("nan"), 0.5, 0.2])]
+    plot_history(rows, tmp_path / "curve.png")
+    plot_history(rows[:1], tmp_path / "none.png")
+    assert marked == [3]
 
 
 def test_the_progress_bar_goes_to_standard_error(features, config, capsys):
@@ -365,7 +492,6 @@ def test_examples_without_labels_are_kept(features, config):
     labels[:60] = False
     fitted = fit(config(loss={"kind": "sparsemax"}), features.with_labels(labels), progress=False)
     assert fitted.metrics["sizes"]["training"] == 108
-    assert isinstance(Dataset(labels, features.label_names, features=features.features), Dataset)
 
 
 def test_parts_that_come_in_evaluation_mode_are_trained(features, config, monkeypatch):

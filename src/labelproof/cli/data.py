@@ -64,8 +64,9 @@ def stats(
 
     examples = _load(source, format, text, labels, separator, part)
     figures = describe(examples)
-    if not len(examples):
-        raise ValueError(f"PATH must hold examples, got none in {source}")
+    for what, count in (("examples", figures.n_examples), ("labels", figures.n_labels)):
+        if not count:
+            raise ValueError(f"PATH must hold {what}, got none in {source}")
     changes = np.percentile(alternations(examples.labels), [50, 90, 100], method="lower").astype(int).tolist()
     if picture is not None:
         from labelproof.data.picture import draw_labels
@@ -104,7 +105,7 @@ def convert(
             metavar="PARTS", help="Divide anew by stratification, as in train=0.8,test=0.2.", show_default=False
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the stratification.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the stratification.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Write a data set in another format."""
@@ -167,13 +168,13 @@ def _parse_parts(text: str) -> dict[str, float]:
     >>> _parse_parts("train=0.8,test=0.2")
     {'train': 0.8, 'test': 0.2}
     """
-    parts = {}
-    for item in text.split(","):
-        name, _, share = item.partition("=")
-        try:
-            parts[name.strip()] = float(share)
-        except ValueError as error:
-            raise ValueError(f"--stratify must be as in train=0.8,test=0.2, got {text!r}") from error
+    try:
+        pairs = [(name.strip(), float(share)) for name, _, share in (item.partition("=") for item in text.split(","))]
+    except ValueError as error:
+        raise ValueError(f"--stratify must be as in train=0.8,test=0.2, got {text!r}") from error
+    parts = dict(pairs)
+    if len(parts) != len(pairs) or "" in parts:
+        raise ValueError(f"--stratify must name every part, and each once, got {text!r}")
     return parts
 
 

@@ -9,6 +9,7 @@ import typer
 
 from labelproof.cli.console import console, plural, print_json, table
 from labelproof.cli.options import AsJson
+from labelproof.errors import DataFormatError
 
 if TYPE_CHECKING:
     from labelproof.decisions import Rule
@@ -53,7 +54,10 @@ def evaluate(
         Path | None,
         typer.Option(help="Folder of a model, in place of scores; it has its own rule.", show_default=False),
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Examples with labels, for --model.", show_default=False)] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Examples with labels, for --model; of a split, the part test.", show_default=False),
+    ] = None,
     rule: Annotated[
         Path | None, typer.Option(help="Decision rule that labelproof tune wrote.", show_default=False)
     ] = None,
@@ -114,10 +118,18 @@ def _of_model(model: Path, data: Path) -> _Evaluation:
     from labelproof.data import load_dataset
     from labelproof.models import load_model
 
-    loaded, examples = load_model(model), load_dataset(data)
-    measured = loaded.evaluate(examples).items()
-    values = {name: math.nan if value is None else value for name, value in measured}
-    return _Evaluation(data.name, len(examples), len(loaded.label_names), loaded.rule, values)
+    loaded = load_model(model)
+    trained = loaded.config.data
+    columns = {role: getattr(trained, role) for role in ("text", "labels", "features", "image", "separator")}
+    examples, name = load_dataset(str(data), **columns), data.name
+    if "test" in examples.parts:  # of the others, at least one was trained on
+        examples, name = examples.part("test"), f"{name}, part test"
+    try:
+        measured = loaded.evaluate(examples).items()
+    except ValueError as error:
+        raise DataFormatError(f"{name}: {error}") from error
+    values = {metric: math.nan if value is None else value for metric, value in measured}
+    return _Evaluation(name, len(examples), len(loaded.label_names), loaded.rule, values)
 
 
 def _of_scores(

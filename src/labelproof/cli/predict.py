@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -38,22 +39,29 @@ def predict(
     top: Annotated[int, typer.Option(min=0, help="Most probable labels to list, with probabilities.")] = 5,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="Column of a table to read; may be repeated.", show_default=False),
+        typer.Option(
+            "--column",
+            "-c",
+            help="Column of a table to read, may be repeated; by default those of training.",
+            show_default=False,
+        ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Examples at a time.")] = 256,
     as_json: AsJson = False,
 ) -> None:
     """Predict the labels of examples: one JSON object a line, in the order of the input."""
+    from labelproof.cli.scores import require_free_output
     from labelproof.models import load_model
 
     if as_json and output is None:
         raise ValueError("--json prints a summary and needs --output for the predictions")
+    require_free_output(output, [source])
     loaded = load_model(model)
     start = time.perf_counter()
     done = labels = 0
     with _writer(output) as stream, _counter(show=output is not None and progress_wanted()) as advance:
         for line in _predictions(loaded, source, column or [], top, batch_size):
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            stream.write(json.dumps(line, ensure_ascii=stream.encoding != "utf-8") + "\n")  # no name is ever garbled
             done += 1
             labels += len(line["labels"])
             advance(1)
@@ -68,18 +76,24 @@ def predict(
 def _predictions(
     model: "Model", source: Path, columns: list[str], top: int, batch_size: int
 ) -> Iterator[dict[str, Any]]:
-    from labelproof.models.inputs import iter_batches, iter_inputs
+    from labelproof.models.inputs import columns_for, iter_batches, iter_inputs
 
+    kind, width = model.encoder.kind, getattr(model.encoder, "n_features", None)
     if str(source) == "-":
-        inputs: Iterator[Any] = (line.rstrip("\r\n") for line in sys.stdin)
+        inputs = _lines_of_standard_input()
     else:
-        inputs = iter_inputs(source, model.encoder.kind, columns=columns)
-    width = getattr(model.encoder, "n_features", None)
+        inputs = iter_inputs(source, kind, columns=columns_for(kind, model.config.data, columns), n_features=width)
     for batch in iter_batches(inputs, batch_size, n_features=width):
         for logits in model.iter_logits(batch, batch_size=batch_size):
             for prediction in model.describe(logits, top=top):
                 probabilities = {name: round(p, 6) for name, p in prediction.top}
                 yield {"labels": list(prediction.labels)} | ({"top": probabilities} if top else {})
+
+
+def _lines_of_standard_input() -> Iterator[str]:
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", newline="\n")  # as files are read
+    return (line.removesuffix("\n").removesuffix("\r") for line in sys.stdin)
 
 
 @contextmanager
@@ -90,7 +104,7 @@ def _writer(output: Path | None) -> Iterator[TextIO]:
         return
     draft = output.with_name(f".{output.name}.{os.getpid()}.part")
     try:
-        with open(draft, "w", encoding="utf-8") as stream:
+        with open(draft, "w", encoding="utf-8", errors="backslashreplace") as stream:  # half characters, as in JSON
             yield stream
         os.replace(draft, output)
     finally:

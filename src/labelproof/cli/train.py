@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-SHOWN = ("micro-f1", "macro-f1", "samples-f1", "exact-match", "precision@1", "precision@5", "ndcg@5")
-
 
 def train(
     config: Annotated[
@@ -49,9 +47,11 @@ def train(
 
     from labelproof.data import load_dataset
     from labelproof.models import Model
+    from labelproof.models.inputs import with_feature_columns
     from labelproof.training import fit
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
+    settings = with_feature_columns(settings, dataset)
     fitted = fit(settings, dataset, out=output, resume=resume, progress=progress_wanted() and not as_json)
     Model.of(fitted).save(output / "model")
     if as_json:
@@ -73,6 +73,8 @@ def _summary(fitted: "Fitted") -> dict[str, Any]:
 
 
 def _print(fitted: "Fitted", output: Path) -> None:
+    from labelproof.models.card import SHOWN
+
     summary, out = _summary(fitted), console()
     sizes = ", ".join(f"{size:,} for {name}" for name, size in summary["examples"].items())
     out.print(f"{plural(summary['n_labels'], 'label')}; examples: {sizes}")

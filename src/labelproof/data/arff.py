@@ -7,6 +7,7 @@ values; ``?`` is a missing value, NaN.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ def _layout(header: Header, path: Path, xml: Path | None) -> _Layout:
     first_values = {
         i: place[i]
         for i, attribute in enumerate(attributes)
-        if attribute.kind == "nominal" and attribute.values[:1] != ("0",)
+        if attribute.kind == "nominal" and not (attribute.is_binary and attribute.values[0] == "0")
     }
     return _Layout(tuple(place), tuple(features), label_names, text, first_values)
 
@@ -106,14 +107,14 @@ def _label_attributes(header: Header, path: Path, xml: Path | None) -> dict[int,
         return {}
     names = [attribute.name for attribute in header.attributes]
     if xml is not None:
-        labels = read_mulan_labels(xml)
+        labels, uses = read_mulan_labels(xml), Counter(names)
         for name in labels:
-            if names.count(name) != 1:
+            if uses[name] != 1:
                 raise DataFormatError(
-                    f"{path.name}: expected one attribute {name!r}, which {xml.name} names as a label, "
-                    f"got {names.count(name)}"
+                    f"{path.name}: expected one attribute {name!r}, which {xml.name} names as a label, got {uses[name]}"
                 )
-        return {names.index(name): number for number, name in enumerate(labels)}
+        places = {name: place for place, name in enumerate(names)}
+        return {places[name]: number for number, name in enumerate(labels)}
     option = _LABELS_OPTION.search(header.relation)
     if option is None:
         raise DataFormatError(
@@ -170,12 +171,15 @@ def _sparse_example(line: str, header: Header, layout: _Layout, where: str) -> E
         raise ValueError("expected a row that ends in }, got one cut short")
     if header.hierarchy is not None:
         raise ValueError("expected plain rows with a hierarchical attribute, got a sparse one")
-    omitted = dict(layout.first_values)
+    omitted, seen = dict(layout.first_values), set()
     labels, columns, values, text = [], [], [], ""
     for cell in split_cells(line[1:-1], where):
         index, _, raw = cell.strip().partition(" ")
         if not index.isdecimal() or int(index) >= len(layout.place):
             raise ValueError(f"expected an attribute's number from 0 to {len(layout.place) - 1}, got {index!r}")
+        if int(index) in seen:
+            raise ValueError(f"expected each attribute once in a sparse row, got {index} twice")
+        seen.add(int(index))
         attribute, place = header.attributes[int(index)], layout.place[int(index)]
         omitted.pop(int(index), None)
         if place < 0:
@@ -194,8 +198,6 @@ def _sparse_example(line: str, header: Header, layout: _Layout, where: str) -> E
         values.append(1.0)
     if layout.text is not None:
         return Example(tuple(labels), text=text)
-    if len(set(columns)) != len(columns):
-        raise ValueError("expected each attribute once in a sparse row, got one twice")
     return Example(tuple(labels), features=SparseRow(np.array(columns, np.int64), float32_values(values)))
 
 
@@ -215,9 +217,9 @@ def _feature(cell: str, attribute: Attribute, place: int) -> tuple[int, float]:
         return place, float("nan")
     if attribute.kind == "nominal" and not attribute.is_binary:
         value = unquote(cell)
-        if value not in attribute.values:
+        if value not in attribute.places:
             raise ValueError(f"expected one of {', '.join(attribute.values[:8])} for {attribute.name!r}, got {value!r}")
-        return place + attribute.values.index(value), 1.0
+        return place + attribute.places[value], 1.0
     try:
         return place, float(cell.strip("'\""))
     except ValueError as error:

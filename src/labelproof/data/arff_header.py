@@ -1,19 +1,22 @@
 """The header of an ARFF file: its attributes, their kinds, and the hierarchy of its labels if it has one."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from labelproof.data.hierarchy import Hierarchy, read_hierarchy
 from labelproof.data.textfile import LIMITS, Limits, at, read_lines
-from labelproof.data.xmlfile import iter_elements
+from labelproof.data.xmlfile import Element, iter_elements
 from labelproof.errors import DataFormatError
 
 __all__ = ["Attribute", "Header", "read_header", "read_mulan_labels", "split_cells", "unquote"]
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+(.*)", re.IGNORECASE | re.DOTALL)
 _NUMERIC = {"numeric", "real", "integer"}
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,11 @@ class Attribute:
         """Whether its values are 0 and 1."""
         return sorted(self.values) == ["0", "1"]
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each value."""
+        return {value: place for place, value in enumerate(self.values)}
+
 
 @dataclass(frozen=True)
 class Header:
@@ -41,12 +49,15 @@ class Header:
 
 
 def read_mulan_labels(path: Path, limits: Limits = LIMITS) -> tuple[str, ...]:
-    """Read the names of the labels from Mulan's XML file."""
-    names = tuple(element.attributes.get("name", "") for element in iter_elements(path, {"label"}, limits))
+    """Read the names of the labels from Mulan's XML file, those within other labels included."""
+    names = tuple(name for element in iter_elements(path, {"label"}, limits) for name in _label_names(element))
     if not names or not all(names):
         raise DataFormatError(
             f'{path.name}: expected elements <label name="…">, got {"none" if not names else "one without a name"}'
         )
+    for name, count in Counter(names).most_common(1):
+        if count > 1:
+            raise DataFormatError(f"{path.name}: expected each label once, got {name!r} twice")
     return names
 
 
@@ -112,8 +123,14 @@ def unquote(text: str) -> str:
     """
     text = text.strip()
     if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
+        return re.sub(r"\\(.)", lambda match: _ESCAPED.get(match[1], match[1]), text[1:-1])
     return text
+
+
+def _label_names(label: Element) -> Iterator[str]:
+    yield label.attributes.get("name", "")
+    for inner in label.find_all("label"):
+        yield from _label_names(inner)
 
 
 def _read_attribute(line: str, where: str) -> tuple[Attribute, Hierarchy | None]:
@@ -128,7 +145,7 @@ def _read_attribute(line: str, where: str) -> tuple[Attribute, Hierarchy | None]
         return Attribute(name, "string"), None
     if word == "hierarchical":
         return Attribute(name, "hierarchical"), read_hierarchy(kind.split(maxsplit=1)[-1], where)
-    if kind.startswith("{") and kind.endswith("}"):
+    if kind.startswith("{") and kind.endswith("}") and kind[1:-1].strip():
         return Attribute(name, "nominal", tuple(unquote(value) for value in split_cells(kind[1:-1], where))), None
     raise DataFormatError(
         f"{where}: expected an attribute that is numeric, string, hierarchical or {{a,b,…}}, got {kind[:40]!r}"

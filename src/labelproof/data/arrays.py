@@ -1,12 +1,13 @@
 """Data sets in .npz and .npy files: dense arrays, sparse matrices as scipy saves them, and labelproof's own layout.
 
 Nothing is unpickled. An .npz file holds ``labels`` (or ``Y``) and, where there are any, ``features`` (or ``X``),
-``label_names``, ``texts``, ``split``, ``groups`` and ``times``. A sparse matrix takes the place of an array under the
-names ``labels_data``, ``labels_indices``, ``labels_indptr`` and ``labels_shape``; strings that of an array of strings
-as ``texts_bytes`` (UTF-8, one after the other) and ``texts_ends``.
+``label_names``, ``texts``, ``split``, ``groups`` and ``times``, of which the last two may be numbers. A sparse matrix
+takes the place of an array under the names ``labels_data``, ``labels_indices``, ``labels_indptr`` and ``labels_shape``;
+strings that of an array of strings as ``texts_bytes`` (UTF-8, one after the other) and ``texts_ends``.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ import scipy.sparse
 from labelproof import arrayfiles
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import MAX_LABELS
-from labelproof.data.textfile import LIMITS, Limits
+from labelproof.data.textfile import LIMITS, Limits, require_file
 from labelproof.errors import DataFormatError
 
 __all__ = ["arrays_of", "read_arrays", "read_matrix", "read_npz", "read_pair"]
 
 Array = npt.NDArray[Any]
 _STRINGS = ("label_names", "texts", "text_pairs", "feature_names", "image_paths", "split", "groups", "times")
+_MAY_BE_NUMBERS, _NUMBERS = ("groups", "times"), "biufM"
 _OTHER_NAMES = {"labels": ("Y", "y"), "features": ("X",)}
 
 
@@ -54,8 +56,7 @@ def read_pair(features: Path, labels: Path, limits: Limits = LIMITS) -> Dataset:
 def read_matrix(path: Path, limits: Limits = LIMITS) -> Any:
     """Read the one matrix of a .npy file, or of an .npz file: an array, or a CSR array."""
     if path.suffix == ".npy":
-        if not path.is_file():
-            raise DataFormatError(f"{path}: no such file")
+        require_file(path)
         with open(path, "rb") as stream:
             return arrayfiles.read_array(stream, path.stat().st_size, path.name)
     arrays = read_arrays(path, limits)
@@ -68,8 +69,7 @@ def read_matrix(path: Path, limits: Limits = LIMITS) -> Any:
 
 def read_arrays(path: Path, limits: Limits = LIMITS) -> dict[str, Array]:
     """Read the arrays of an .npz file, within limits and without pickles."""
-    if not path.is_file():
-        raise DataFormatError(f"{path}: no such file")
+    require_file(path)
     most = max(limits.free_bytes, limits.expansion * path.stat().st_size)
     return arrayfiles.read_arrays(path, most_bytes=most)
 
@@ -88,7 +88,9 @@ def arrays_of(data: Dataset) -> dict[str, Array]:
         arrays["features"] = data.features
     for name in _STRINGS:
         values = getattr(data, name)
-        if values is not None:
+        if name in _MAY_BE_NUMBERS and values is not None and values.dtype.kind in _NUMBERS:
+            arrays[name] = values
+        elif values is not None:
             encoded = [str(value).encode() for value in values]
             arrays[f"{name}_bytes"] = np.frombuffer(b"".join(encoded), np.uint8)
             arrays[f"{name}_ends"] = np.cumsum([len(value) for value in encoded], dtype=np.int64)
@@ -107,10 +109,18 @@ def _with_labels(labels: Any, rest: Mapping[str, Any], name: str) -> Dataset:
         raise DataFormatError(f"{name}: expected at most {MAX_LABELS} labels, got {labels.shape[1]}")
     names = rest.get("label_names")
     given = {key: value for key, value in rest.items() if key != "label_names"}
+    features = given.get("features")
+    if features is not None and _has_infinity(features):
+        raise DataFormatError(f"{name}: expected features that are finite, or NaN where one is missing, got inf")
     try:
         return Dataset(labels, names or tuple(str(i) for i in range(labels.shape[1])), **given)
     except (ValueError, TypeError) as error:
         raise DataFormatError(f"{name}: {error}") from error
+
+
+def _has_infinity(matrix: Any) -> bool:
+    values = matrix.data if scipy.sparse.issparse(matrix) else matrix
+    return values.dtype.kind == "f" and bool(np.isinf(values).any())
 
 
 def _member(arrays: Mapping[str, Array], name: str, source: str) -> Any:
@@ -129,9 +139,17 @@ def _sparse(arrays: Mapping[str, Array], prefix: str, source: str) -> Any:
         return matrix
 
 
-def _strings(arrays: Mapping[str, Array], name: str, source: str) -> tuple[str, ...] | None:
+def _strings(arrays: Mapping[str, Array], name: str, source: str) -> Any:
+    """Return an array of strings, or one of numbers where it may be."""
     if f"{name}_ends" in arrays:
         with arrayfiles.told_in_one_sentence(source):
-            flat, ends = arrays[f"{name}_bytes"].tobytes(), arrays[f"{name}_ends"].tolist()
-            return tuple(flat[a:b].decode() for a, b in zip([0, *ends[:-1]], ends, strict=True))
-    return tuple(arrays[name].astype(str).tolist()) if name in arrays else None
+            flat, ends = arrays[f"{name}_bytes"].tobytes(), [0, *arrays[f"{name}_ends"].tolist()]
+            if sorted(ends) != ends or ends[-1] != len(flat):
+                raise ValueError(f"{name}_ends must ascend to {len(flat)}")
+            return tuple(flat[a:b].decode() for a, b in pairwise(ends))
+    if name not in arrays:
+        return None
+    if arrays[name].ndim != 1:
+        raise DataFormatError(f"{source}: expected {name} of one dimension, got shape {arrays[name].shape}")
+    is_kept = name in _MAY_BE_NUMBERS and arrays[name].dtype.kind in _NUMBERS
+    return arrays[name] if is_kept else tuple(arrays[name].astype(str).tolist())

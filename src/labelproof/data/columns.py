@@ -4,24 +4,34 @@ Tables come from CSV, JSONL, Parquet and Hugging Face data sets; a row is a mapp
 """
 
 import ast
+import datetime
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.data.examples import Example, SparseRow, float32_values
+from labelproof.data.dataset import Dataset
+from labelproof.data.examples import Example, SparseRow, collect, float32_values
 from labelproof.errors import DataFormatError
 
-__all__ = ["Columns", "read_rows"]
+__all__ = ["Columns", "Rows", "read_rows", "read_table", "refuse_indicators"]
+
+Rows = Iterable[tuple[str, Mapping[str, Any]]]
+"""Pairs of where a row stands, for errors ("train.csv, line 7"), and the row."""
 
 TEXT = ("text", "texts", "sentence")
 TEXT_PAIR = "text_pair"
 LABELS = ("labels", "label")
 IMAGE = ("image_path", "image", "path", "file_name", "filename")
 FEATURES = ("features",)
+_NESTED = (Mapping, list, np.ndarray)
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
 @dataclass(frozen=True)
@@ -37,10 +47,11 @@ class Columns:
         Column of the labels (a list, or a string of several); or several columns of 0 and 1, one for each label. By
         default ``labels`` or ``label``.
     features
-        Columns of numbers, or one column of lists of numbers. By default ``features``, else, in a CSV file without a
-        text, all columns that are nothing else.
+        Columns of numbers, or one column of lists of numbers. By default ``features``, else, in a table without a text
+        or an image, all columns that are nothing else.
     image
-        Column of the images' files. By default ``image_path``, ``image``, ``path``, ``file_name`` or ``filename``.
+        Column of the images' files. By default ``image_path`` and, in a table without a text, ``image``, ``path``,
+        ``file_name`` or ``filename``.
     split, group, time
         As in `Dataset`; by default the columns of these names, where there are any.
     separator
@@ -56,26 +67,61 @@ class Columns:
     time: str | None = None
     separator: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.separator == "":
+            raise ValueError("separator must be what stands between labels, got an empty string")
 
-def read_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], columns: Columns, *, source: str) -> Iterator[Example]:
+
+def read_table(rows: Rows, columns: Columns, *, source: str, label_names: Sequence[str] | None = None) -> Dataset:
+    """Gather the rows of a table; features that have columns of their own keep the names of these.
+
+    Parameters
+    ----------
+    rows, columns, source
+        As for `read_rows`.
+    label_names
+        As for `collect`.
+    """
+    roles, first, rows = _begin(rows, columns, source)
+    listed = any(isinstance(first[name], _NESTED) for name in roles.features)
+    names = None if listed or not roles.features else roles.features
+    return collect(_examples(rows, roles, columns.separator), label_names=label_names, feature_names=names)
+
+
+def read_rows(rows: Rows, columns: Columns, *, source: str) -> Iterator[Example]:
     """Yield the example of every row.
 
     Parameters
     ----------
     rows
-        Pairs of where a row stands, for errors ("train.csv, line 7"), and the row.
+        The rows with their places.
     columns
         Which column holds what.
     source
         The file's name, for errors about the whole of it.
     """
-    roles: _Roles | None = None
+    roles, _, rows = _begin(rows, columns, source)
+    yield from _examples(rows, roles, columns.separator)
+
+
+def _begin(rows: Rows, columns: Columns, source: str) -> tuple["_Roles", Mapping[str, Any], Rows]:
+    """Return what the columns are, which the first row tells, that row, and all rows."""
+    rest = iter(rows)
+    first = next(rest, None)
+    if first is None:
+        raise DataFormatError(f"{source}: expected examples, got an empty file")
+    return _roles(columns, list(first[1]), source), first[1], chain([first], rest)
+
+
+def _examples(rows: Rows, roles: "_Roles", separator: str | None) -> Iterator[Example]:
     kind: type | None = None
+    absent = [name for name in ("split", "group", "time") if getattr(roles, name) is None]
     for where, row in rows:
-        if roles is None:
-            roles = _roles(columns, list(row), source)
         try:
-            labels, found = _labels(row, roles, columns.separator)
+            for name in absent:
+                if name in row:
+                    raise ValueError(f"expected a column {name!r} in all rows or none, got one after rows without it")
+            labels, found = _labels(row, roles, separator)
             if kind is not None and found is not None and found is not kind:
                 raise ValueError(
                     f"expected labels of one type, which is {kind.__name__} in the lines before, got {found.__name__}"
@@ -86,8 +132,6 @@ def read_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], columns: Columns, *
             raise DataFormatError(f"{where}: expected a column {error.args[0]!r}, got {', '.join(row)}") from error
         except (ValueError, TypeError, RecursionError) as error:
             raise DataFormatError(f"{where}: {error}") from error
-    if roles is None:
-        raise DataFormatError(f"{source}: expected examples, got an empty file")
 
 
 @dataclass(frozen=True)
@@ -108,7 +152,7 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     labels = _named(columns.labels) or _usual(LABELS, present)
     text = _named(columns.text) or (() if columns.features else _usual(TEXT, present))
     text_pair = TEXT_PAIR if text and TEXT_PAIR in present else None
-    image = columns.image or next(iter(_usual(IMAGE, present)), None)
+    image = columns.image or next(iter(_usual(IMAGE[:1] if text else IMAGE, present)), None)
     split, group, time = (
         getattr(columns, role) or (role if role in present else None) for role in ("split", "group", "time")
     )
@@ -117,7 +161,8 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     if not features and not text and image is None:
         features = tuple(name for name in present if name not in others)
     asked = [*labels, *text, *features, image, split, group, time]
-    missing = [name for name in asked if name is not None and name not in present]
+    known = {None, *present}
+    missing = [name for name in asked if name not in known]
     listing = ", ".join(present[:12]) + (", …" if len(present) > 12 else "")
     if missing:
         raise DataFormatError(f"{source}: expected a column {missing[0]!r}, got {listing}")
@@ -157,9 +202,9 @@ def _string(row: Mapping[str, Any], name: str) -> str:
         return value
     if value is None:
         return ""
-    if isinstance(value, (dict, list)):
+    if isinstance(value, bytes) or not isinstance(value, (Number, datetime.date, datetime.time, np.generic)):
         raise ValueError(f"expected text in column {name!r}, got {_short(value)}")
-    return str(value)
+    return "" if value != value else str(value)  # NaN is a missing one
 
 
 def _labels(row: Mapping[str, Any], roles: _Roles, separator: str | None) -> tuple[tuple[str, ...], type | None]:
@@ -171,7 +216,7 @@ def _labels(row: Mapping[str, Any], roles: _Roles, separator: str | None) -> tup
         items: Sequence[Any] = _split(value, separator)
     elif value is None:
         items = ()
-    elif isinstance(value, Mapping):
+    elif isinstance(value, (Mapping, bytes)):
         raise ValueError(f"expected a list of labels, got {_short(value)}")
     elif hasattr(value, "__iter__"):
         items = list(value)
@@ -180,10 +225,21 @@ def _labels(row: Mapping[str, Any], roles: _Roles, separator: str | None) -> tup
     kinds = {_kind(item) for item in items}
     if len(kinds) > 1:
         raise ValueError(f"expected labels of one type, got {_short(list(items))}")
+    refuse_indicators(items)
     names = tuple(str(item) for item in items)
     if any(not name.strip() for name in names):
         raise ValueError(f"expected label names, got an empty one in {_short(list(items))}")
     return names, next(iter(kinds), None)
+
+
+def refuse_indicators(items: Sequence[Any]) -> None:
+    """Refuse a row of 0 and 1 in the place of label numbers, among which it would be the labels 0 and 1.
+
+    >>> refuse_indicators([0, 1]), refuse_indicators([0, 2, 1])
+    (None, None)
+    """
+    if len(items) > 2 and all(item in (0, 1) for item in items):
+        raise ValueError(f"expected the numbers of the labels, got a row of 0 and 1: {_short(list(items))}")
 
 
 def _kind(item: Any) -> type:
@@ -198,12 +254,23 @@ def _split(text: str, separator: str | None) -> list[Any]:
     """Split a string of labels; one in brackets is a list as JSON or Python write it."""
     text = text.strip()
     if separator is None and text.startswith("[") and text.endswith("]"):
-        try:
-            return list(ast.literal_eval(text))
-        except (ValueError, SyntaxError, MemoryError) as error:
-            raise ValueError(f"expected a list of labels, got {_short(text)}") from error
+        return _listed(text)
     parts = re.split("[;|]", text) if separator is None else text.split(separator)
     return [part.strip() for part in parts if part.strip()]
+
+
+def _listed(text: str) -> list[Any]:
+    try:
+        return list(json.loads(text))
+    except ValueError:
+        pass
+    try:
+        items = list(ast.literal_eval(text))
+    except (ValueError, SyntaxError, MemoryError) as error:
+        raise ValueError(f"expected a list of labels, got {_short(text)}") from error
+    if len(_QUOTED.findall(text)) > len(items):  # as numpy prints arrays; Python would make one string of two
+        raise ValueError(f"expected commas between labels, got {_short(text)}")
+    return items
 
 
 def _is_active(value: Any, name: str) -> bool:
@@ -222,17 +289,26 @@ def _features(row: Mapping[str, Any], names: tuple[str, ...]) -> npt.NDArray[np.
         if not {"indices", "values"} <= value.keys() or len(value["indices"]) != len(value["values"]):
             raise ValueError(f"expected 'indices' and 'values' of one length in column {names[0]!r}")
         return _sparse_row(value["indices"], value["values"], names[0])
-    if isinstance(value, (list, np.ndarray)):
-        return float32_values([_number(item, names[0]) for item in value])
-    return float32_values([_number(value, names[0])])
+    return _numbers(value if isinstance(value, _NESTED) else [value], names[0])
 
 
 def _sparse_row(indices: Sequence[Any], values: Sequence[Any], name: str) -> SparseRow:
-    if not all(isinstance(index, int) and 0 <= index < 2**31 for index in indices) or len(set(indices)) != len(indices):
+    are_whole = set(map(type, indices)) <= {int} and len(set(indices)) == len(indices)
+    if not are_whole or not 0 <= min(indices, default=0) <= max(indices, default=0) < 2**31:
         raise ValueError(
             f"expected different whole numbers from 0 as 'indices' in column {name!r}, got {_short(indices)}"
         )
-    return SparseRow(np.array(indices, np.int64), float32_values([_number(value, name) for value in values]))
+    return SparseRow(np.array(indices, np.int64), _numbers(values, name))
+
+
+def _numbers(values: Any, name: str) -> npt.NDArray[np.float32]:
+    try:
+        array = np.array(values, np.float64)
+    except (ValueError, TypeError):
+        array = np.empty((0, 0))
+    if array.ndim != 1:  # one of them is no number, or missing as ""
+        array = np.array([_number(value, name) for value in values], np.float64)
+    return float32_values(array)
 
 
 def _number(value: Any, name: str) -> float:

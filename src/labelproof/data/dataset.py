@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "label_matrix"]
 
 _PER_EXAMPLE = ("texts", "text_pairs", "features", "image_paths", "split", "groups", "times")
 
@@ -66,7 +66,7 @@ class Dataset:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        labels = _read_labels(self.labels)
+        labels = label_matrix(self.labels)
         n, n_labels = labels.shape
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "label_names", tuple(self.label_names))
@@ -79,13 +79,17 @@ class Dataset:
             if values is None:
                 continue
             if name in ("texts", "text_pairs", "image_paths"):
-                object.__setattr__(self, name, tuple(values))
-            elif name != "features":
-                object.__setattr__(self, name, np.asarray(values))
-            if _length(values) != n:
-                raise ValueError(f"{name} must hold {n} examples to match labels, got {_length(values)}")
-        if self.feature_names is not None and len(self.feature_names) != self.n_features:
-            raise ValueError(f"feature_names must hold {self.n_features} names, got {len(self.feature_names)}")
+                values = tuple(values)
+            else:
+                values = _read_features(values) if name == "features" else np.atleast_1d(values)
+            object.__setattr__(self, name, values)
+            given = len(values) if isinstance(values, tuple) else values.shape[0]
+            if given != n:
+                raise ValueError(f"{name} must hold {n} examples to match labels, got {given}")
+        if self.feature_names is not None:
+            object.__setattr__(self, "feature_names", tuple(self.feature_names))
+            if len(self.feature_names) != self.n_features:
+                raise ValueError(f"feature_names must hold {self.n_features} names, got {len(self.feature_names)}")
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
@@ -183,7 +187,8 @@ class Dataset:
         """
         if b < 1:
             raise ValueError(f"b must be at least 1, got {b}")
-        counts = (self if self.split is None else self.part(part)).label_counts()
+        bare = Dataset(self.labels, self.label_names, split=self.split)  # nothing else is copied to be counted
+        counts = (bare if self.split is None else bare.part(part)).label_counts()
         names = [name for name, count in zip(self.label_names, counts, strict=True) if count >= b]
         return self.restrict_to(names, unknown="drop")
 
@@ -192,8 +197,12 @@ class Dataset:
         return np.bincount(self.labels.indices, minlength=self.n_labels).astype(np.int64)
 
 
-def _read_labels(labels: Any) -> Any:
-    """Return labels as a CSR array of bool with sorted entries, all of them true."""
+def label_matrix(labels: Any) -> Any:
+    """Return labels as a CSR array of bool with sorted entries, all of them true.
+
+    >>> label_matrix([[0, 1], [1, 1]]).indices.tolist()
+    [1, 0, 1]
+    """
     matrix = scipy.sparse.csr_array(labels)
     if matrix.ndim != 2:
         raise ValueError(f"labels must have shape (n_examples, n_labels), got {matrix.shape}")
@@ -209,16 +218,26 @@ def _read_labels(labels: Any) -> Any:
     return matrix
 
 
+def _read_features(features: Any) -> Any:
+    """Return features as an array of numbers, or a CSR array with sorted entries, each of them once."""
+    is_sparse = scipy.sparse.issparse(features)
+    matrix: Any = scipy.sparse.csr_array(features) if is_sparse else np.asarray(features)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ValueError(
+            f"features must be numbers of shape (n_examples, n_features), got {matrix.dtype} of shape {matrix.shape}"
+        )
+    if is_sparse and not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
 def _selector(places: list[int], n_labels: int) -> Any:
     """Return the matrix (n_labels, n_chosen) whose product picks these columns, an empty one for -1."""
     chosen = np.array(places, dtype=np.int64)
     columns = np.flatnonzero(chosen >= 0)
     entries = (np.ones(len(columns), np.bool_), (chosen[columns], columns))
     return scipy.sparse.csr_array(entries, shape=(n_labels, len(places)))
-
-
-def _length(values: Any) -> int:
-    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
 
 
 def _first_repeated(names: Sequence[str]) -> str:

@@ -1,21 +1,15 @@
 """CSV and TSV files with a header line."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from labelproof.data.columns import Columns, read_rows
-from labelproof.data.examples import Example
 from labelproof.data.textfile import LIMITS, Limits, at, bare_name, read_lines
 from labelproof.errors import DataFormatError
 
-__all__ = ["iter_delimited", "iter_table"]
-
-
-def iter_delimited(path: Path, columns: Columns, limits: Limits = LIMITS) -> Iterator[Example]:
-    """Yield the examples of a CSV file, or of a TSV file, in which quotes are plain characters."""
-    return read_rows(iter_table(path, limits), columns, source=path.name)
+__all__ = ["iter_table"]
 
 
 def iter_table(
@@ -26,7 +20,8 @@ def iter_table(
     Parameters
     ----------
     path
-        The file: fields are separated by tabs if its name ends in .tsv or .txt, else by commas.
+        The file: fields are separated by tabs if its name ends in .tsv or .txt, else by commas. Empty lines are passed
+        over.
     limits
         How much is read.
     quoted
@@ -44,20 +39,22 @@ def iter_table(
     header: list[str] | None = None
     try:
         for cells in reader:
+            where = at(path, reader.line_num)
+            if not cells:
+                continue
             if header is None:
-                header = _header(cells, path)
-            elif cells:
-                where = at(path, reader.line_num)
-                if len(cells) != len(header):
-                    raise DataFormatError(f"{where}: expected {len(header)} fields, got {len(cells)}")
-                yield where, dict(zip(header, cells, strict=True))
+                header = _header(cells, where)
+                continue
+            if len(cells) != len(header):
+                raise DataFormatError(f"{where}: expected {len(header)} fields, got {len(cells)}")
+            yield where, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise DataFormatError(f"{at(path, reader.line_num)}: {error}") from error
 
 
-def _header(cells: list[str], path: Path) -> list[str]:
+def _header(cells: list[str], where: str) -> list[str]:
     names = [cell.strip() for cell in cells]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise DataFormatError(f"{at(path, 1)}: expected different column names, got {name!r} twice")
+    name, uses = Counter(names).most_common(1)[0]
+    if uses > 1:
+        raise DataFormatError(f"{where}: expected different column names, got {name!r} twice")
     return names

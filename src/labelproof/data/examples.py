@@ -124,7 +124,7 @@ def in_natural_order(names: Iterable[str]) -> list[str]:
     return ordered
 
 
-def float32_values(values: Sequence[float]) -> npt.NDArray[np.float32]:
+def float32_values(values: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """Return features as an array; NaN is a missing value, but what is too large for float32 is refused.
 
     >>> float32_values([0.5, 2])

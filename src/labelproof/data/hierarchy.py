@@ -8,6 +8,9 @@ from labelproof.errors import DataFormatError
 
 __all__ = ["Hierarchy", "prefixes", "read_hierarchy"]
 
+MAX_DEPTH = 200
+"""The most levels of a hierarchy; every label of a path stands for all its beginnings, which add up."""
+
 
 @dataclass(frozen=True)
 class Hierarchy:
@@ -41,7 +44,10 @@ def read_hierarchy(text: str, where: str = "hierarchy") -> Hierarchy:
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     if any(entry.startswith("root/") for entry in entries):
         return _of_edges(entries, where)
-    names = dict.fromkeys(prefix for entry in entries for prefix in prefixes(entry))
+    try:
+        names = dict.fromkeys(prefix for entry in entries for prefix in prefixes(entry))
+    except ValueError as error:
+        raise DataFormatError(f"{where}: {error}") from error
     return Hierarchy(tuple(names), {name: frozenset(prefixes(name)) for name in names})
 
 
@@ -52,6 +58,8 @@ def prefixes(path: str, separator: str = "/") -> list[str]:
     ['a', 'a > b', 'a > b > c']
     """
     steps = path.split(separator)
+    if len(steps) > MAX_DEPTH:
+        raise ValueError(f"expected labels of at most {MAX_DEPTH} levels, got {len(steps)}")
     return [separator.join(steps[: i + 1]) for i in range(len(steps))]
 
 
@@ -65,13 +73,18 @@ def _of_edges(entries: list[str], where: str) -> Hierarchy:
         if parent != "root":
             parents.setdefault(parent, set())
     opened: set[str] = set()
+    levels = {"root": 0}
 
     @cache
     def above(label: str) -> frozenset[str]:
         if label in opened:
             raise DataFormatError(f"{where}: expected a hierarchy without cycles, got one through {label!r}")
         opened.add(label)
-        found = frozenset({label}.union(*(above(parent) for parent in parents[label] if parent != "root")))
+        if len(opened) <= MAX_DEPTH:
+            found = frozenset({label}.union(*(above(parent) for parent in parents[label] if parent != "root")))
+            levels[label] = 1 + max((levels[parent] for parent in parents[label]), default=0)
+        if levels.get(label, MAX_DEPTH + 1) > MAX_DEPTH:
+            raise DataFormatError(f"{where}: expected a hierarchy of at most {MAX_DEPTH} levels, got more")
         opened.remove(label)
         return found
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from labelproof.data.columns import Columns
-from labelproof.data.delimited import iter_delimited
+from labelproof.data.columns import Columns, read_rows
+from labelproof.data.delimited import iter_table
 from labelproof.data.examples import Example
 from labelproof.data.textfile import LIMITS, Limits
 from labelproof.errors import DataFormatError
@@ -22,7 +22,7 @@ def iter_images(folder: Path, columns: Columns, limits: Limits = LIMITS) -> Iter
     table = labels_table(folder)
     if table is None:
         raise DataFormatError(f"{folder.name}: expected a file labels.csv or labels.tsv in this folder of images")
-    for number, example in enumerate(iter_delimited(table, columns, limits), 1):
+    for number, example in enumerate(read_rows(iter_table(table, limits), columns, source=table.name), 1):
         if example.image_path is None:
             raise DataFormatError(f"{table.name}: expected a column 'image', or another named by image=")
         path = folder / example.image_path

@@ -9,10 +9,16 @@ from typing import Any, NoReturn
 from labelproof.data.textfile import LIMITS, ByteSource, Limits, open_bytes
 from labelproof.errors import DataFormatError
 
-__all__ = ["iter_list", "iter_members"]
+__all__ = ["first_character", "iter_list", "iter_members"]
 
 CHUNK = 1 << 20
 _DECODE = json.JSONDecoder().raw_decode
+
+
+def first_character(path: Path, limits: Limits = LIMITS) -> str:
+    """Return the first character that is no space, which tells a list from an object; "" in an empty file."""
+    with open_bytes(path, limits) as stream:
+        return _Text(stream, path, limits, "utf-8").peek()
 
 
 def iter_members(path: Path, limits: Limits = LIMITS, *, encoding: str = "utf-8") -> Iterator[tuple[str, Any]]:
@@ -35,6 +41,8 @@ def iter_members(path: Path, limits: Limits = LIMITS, *, encoding: str = "utf-8"
             else:
                 yield name, text.value()
             text.comma("}")
+        text.expect("}")
+        text.expect("")
 
 
 def iter_list(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[str, Any]]:
@@ -50,6 +58,8 @@ def iter_list(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[str, Any]]:
                 raise DataFormatError(f"{where}: expected a JSON object, got {type(value).__name__}")
             yield where, value
             text.comma("]")
+        text.expect("]")
+        text.expect("")
 
 
 class _Text:
@@ -71,11 +81,11 @@ class _Text:
                 return ""
 
     def expect(self, character: str) -> None:
-        """Pass over this character."""
+        """Pass over this character, where "" is the end of the file."""
         found = self.peek()
         if found != character:
-            self._fail(f"expected {character}, got {found or 'the end of the file'}")
-        self._place += 1
+            self._fail(f"expected {character or 'the end of the file'}, got {found or 'the end of the file'}")
+        self._place += len(character)
 
     def comma(self, end: str) -> None:
         """Pass over a comma, which only the end may take the place of."""
@@ -89,19 +99,21 @@ class _Text:
             try:
                 value, end = _DECODE(self._buffer, self._place)
             except ValueError as error:
+                what = getattr(error, "msg", error)
                 if len(self._buffer) - self._place > self._limits.line_bytes:
-                    self._fail(f"expected values of at most {self._limits.line_bytes} characters")
+                    self._fail(f"expected a JSON value of at most {self._limits.line_bytes} characters ({what})")
                 if not self._more():
-                    self._fail(f"expected a JSON value ({getattr(error, 'msg', error)})")
+                    self._fail(f"expected a JSON value ({what})")
                 continue
             except RecursionError:
                 self._fail("expected values that are not nested so deeply")
-            if self._buffer[end:].strip("+-.eE0123456789") or not self._more():  # a number may go on in the next piece
-                self._place = end
+            length = end - self._place
+            if len(self._buffer) - end > len("e+") or not self._more():  # a number may go on in the next piece
+                self._place += length  # from where it stands now: reading more forgets what is behind
                 return value
 
     def _more(self) -> bool:
-        raw = self._stream.read(CHUNK)
+        raw = self._stream.read(max(CHUNK, len(self._buffer) - self._place))  # so that no value is begun often
         try:
             text = self._decoder.decode(raw, final=not raw)
         except UnicodeDecodeError as error:

@@ -1,21 +1,14 @@
-"""JSON files: one object a line, or one document that is read piece by piece."""
+"""JSON lines: files with one object a line."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from labelproof.data.columns import Columns, read_rows
-from labelproof.data.examples import Example
 from labelproof.data.textfile import LIMITS, Limits, at, read_lines
 from labelproof.errors import DataFormatError
 
-__all__ = ["iter_jsonl", "iter_objects", "string_list"]
-
-
-def iter_jsonl(path: Path, columns: Columns, limits: Limits = LIMITS) -> Iterator[Example]:
-    """Yield the examples of a file with one JSON object a line."""
-    return read_rows(iter_objects(path, limits), columns, source=path.name)
+__all__ = ["iter_objects", "string_list"]
 
 
 def iter_objects(path: Path, limits: Limits = LIMITS) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -7,18 +7,18 @@ from typing import Any
 
 from labelproof.data.arff import iter_arff, read_arff
 from labelproof.data.arrays import read_npz, read_pair
-from labelproof.data.columns import Columns, read_rows
+from labelproof.data.columns import Columns, Rows, read_rows, read_table
 from labelproof.data.dataset import Dataset
-from labelproof.data.delimited import iter_delimited
+from labelproof.data.delimited import iter_table
 from labelproof.data.examples import Example, collect
 from labelproof.data.huggingface import is_huggingface, iter_huggingface, read_huggingface
 from labelproof.data.images import iter_images, labels_table
-from labelproof.data.jsondocument import iter_list
-from labelproof.data.jsonl import iter_jsonl, iter_objects
-from labelproof.data.parquet import iter_parquet
-from labelproof.data.parts import find_parts, join_parts, mulan_xml
+from labelproof.data.jsondocument import first_character, iter_list
+from labelproof.data.jsonl import iter_objects
+from labelproof.data.parquet import iter_parquet_rows
+from labelproof.data.parts import join_parts, mulan_xml, read_parts
 from labelproof.data.published.catalogue import FORMATS, STREAMS, find_named
-from labelproof.data.svmlight import iter_svmlight, read_svmlight
+from labelproof.data.svmlight import iter_svmlight
 from labelproof.data.textfile import LIMITS, Limits, bare_name, read_lines
 from labelproof.data.xmc import iter_xmc, iter_xmc_json, read_xmc, read_xmc_json
 from labelproof.errors import DataFormatError
@@ -38,6 +38,7 @@ ENDINGS = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
 }
+PAIRS = ("arff", "npz", "xmc", "xmc-json")
 
 
 def load_dataset(
@@ -127,7 +128,7 @@ def iter_examples(
     ----------
     source, format, text, labels, features, image, split, group, time, separator, limits
         As for `load_dataset`, for one file; npz files, and published sets whose examples stand in several files (such
-        as MIMIC-III and the image collections), cannot be read as streams.
+        as MIMIC-III and the image collections), cannot be read as streams. Reuters has all its topics in a stream.
 
     Yields
     ------
@@ -137,11 +138,14 @@ def iter_examples(
     if is_huggingface(source):
         return iter_huggingface(source, columns)
     paths = _paths(source)
-    if format in STREAMS:
-        return STREAMS[format](paths[0], limits)
     kind = format or _guess(paths, limits)
+    _refuse_second(paths, kind)
+    if kind in STREAMS:
+        return STREAMS[kind](paths[0], limits)
+    if kind in _TABLES:
+        return read_rows(_TABLES[kind](paths[0], limits), columns, source=paths[0].name)
     if kind not in _STREAMS:
-        known = sorted({*_STREAMS, *STREAMS})
+        known = sorted({*_STREAMS, *_TABLES, *STREAMS})
         raise ValueError(f"format must be one of {', '.join(known)} to be read as a stream, got {kind!r}")
     return _STREAMS[kind](paths, columns, limits)
 
@@ -156,19 +160,28 @@ def _load(source: Any, format: str | None, columns: Columns, limits: Limits) -> 
     paths = _paths(source)
     if format is None and paths[0].is_dir() and paths[0].name in FORMATS:
         format = paths[0].name  # noqa: A001
-    if format in FORMATS:
-        return _fitting(lambda: FORMATS[format](paths[0], limits), paths[0])
-    if paths[0].is_dir() and format != "images" and labels_table(paths[0]) is None:
-        parts = find_parts(paths[0])
-        loaded = {name: _load(files, format, columns, limits) for name, files in parts.items()}
-        return loaded["all"] if "all" in loaded else join_parts(loaded)
+    if format not in FORMATS and paths[0].is_dir() and format != "images" and labels_table(paths[0]) is None:
+        return read_parts(paths[0], lambda files: _load(files, format, columns, limits))
     kind = format or _guess(paths, limits)
+    _refuse_second(paths, kind)
+    if kind in FORMATS:
+        return _published(kind, paths[0], limits)
+    if kind in _TABLES:
+        rows = _TABLES[kind](paths[0], limits)
+        return _fitting(lambda: read_table(rows, columns, source=paths[0].name), paths[0])
     if kind in _WHOLE:
         return _fitting(lambda: _WHOLE[kind](paths, limits), paths[0])
     if kind in _STREAMS:
         return _fitting(lambda: collect(_STREAMS[kind](paths, columns, limits)), paths[0])
-    known = sorted({*_STREAMS, *_WHOLE, *FORMATS})
+    known = sorted({*_STREAMS, *_TABLES, *_WHOLE, *FORMATS})
     raise ValueError(f"format must be one of {', '.join(known)}, got {kind!r}")
+
+
+def _published(name: str, path: Path, limits: Limits) -> Dataset:
+    data = _fitting(lambda: FORMATS[name](path, limits), path)
+    if not len(data):
+        raise DataFormatError(f"{path.name}: expected examples, got none")
+    return data
 
 
 def _fitting(read: Callable[[], Dataset], path: Path) -> Dataset:
@@ -183,12 +196,18 @@ def _paths(source: Any) -> tuple[Path, ...]:
     if isinstance(source, (str, os.PathLike)):
         source = (source,)
     if not isinstance(source, (tuple, list)) or not 1 <= len(source) <= 2:
-        raise ValueError(f"source must be a path, a pair of paths, a mapping or a data set, got {source!r}")
+        given = f"{len(source)} paths" if isinstance(source, (tuple, list)) else type(source).__name__
+        raise ValueError(f"source must be a path, a pair of paths, a mapping or a Hugging Face data set, got {given}")
     paths = tuple(Path(part) for part in source)
     for path in paths:
         if not path.exists():
             raise DataFormatError(f"{path}: no such file or folder")
-    return paths
+    return tuple(path if path.name else path.absolute() for path in paths)  # errors begin with the name
+
+
+def _refuse_second(paths: tuple[Path, ...], kind: str) -> None:
+    if len(paths) > 1 and kind not in PAIRS:
+        raise ValueError(f"source must be one path in the format {kind}, got {paths[0].name} and {paths[1].name}")
 
 
 def _guess(paths: tuple[Path, ...], limits: Limits) -> str:
@@ -210,7 +229,7 @@ def _guess(paths: tuple[Path, ...], limits: Limits) -> str:
 
 def _guess_json(path: Path, limits: Limits) -> str:
     """Return whether a file is one list, or has an object a line, of the XMC repository or others."""
-    if next(iter(read_lines(path, limits)), (1, ""))[1].lstrip().startswith("["):
+    if first_character(path, limits) == "[":
         return "json"
     first = next(iter(iter_objects(path, limits)), ("", {}))[1]
     return "xmc-json" if "target_ind" in first else "jsonl"
@@ -238,21 +257,22 @@ def _label_titles(paths: tuple[Path, ...]) -> Path | None:
 
 
 _Paths = tuple[Path, ...]
+_TABLES: dict[str, Callable[[Path, Limits], Rows]] = {
+    "csv": iter_table,
+    "jsonl": iter_objects,
+    "json": iter_list,
+    "parquet": lambda path, _: iter_parquet_rows(path),
+}
 _STREAMS: dict[str, Callable[[_Paths, Columns, Limits], Iterator[Example]]] = {
-    "csv": lambda paths, columns, limits: iter_delimited(paths[0], columns, limits),
-    "jsonl": lambda paths, columns, limits: iter_jsonl(paths[0], columns, limits),
-    "json": lambda paths, columns, limits: read_rows(iter_list(paths[0], limits), columns, source=paths[0].name),
-    "parquet": lambda paths, columns, _: iter_parquet(paths[0], columns),
     "images": lambda paths, columns, limits: iter_images(paths[0], columns, limits),
     "arff": lambda paths, _, limits: iter_arff(paths[0], _arff_xml(paths), limits),
     "svmlight": lambda paths, _, limits: iter_svmlight(paths[0], limits),
     "xmc": lambda paths, _, limits: iter_xmc(paths[0], _second(paths), limits),
-    "xmc-json": lambda paths, _, limits: iter_xmc_json(paths[0], limits),
+    "xmc-json": lambda paths, _, limits: iter_xmc_json(paths[0], _label_titles(paths), limits),
 }
 _WHOLE: dict[str, Callable[[_Paths, Limits], Dataset]] = {
     "npz": lambda paths, limits: read_pair(*paths, limits) if len(paths) == 2 else read_npz(paths[0], limits),
     "arff": lambda paths, limits: read_arff(paths[0], _arff_xml(paths), limits),
-    "svmlight": lambda paths, limits: read_svmlight(paths[0], limits),
     "xmc": lambda paths, limits: read_xmc(paths[0], _second(paths), limits),
     "xmc-json": lambda paths, limits: read_xmc_json(paths[0], _label_titles(paths), limits),
 }

@@ -4,28 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from labelproof.data.columns import Columns, read_rows
-from labelproof.data.examples import Example
+from labelproof.data.textfile import require_file
 from labelproof.errors import DataFormatError
 
-__all__ = ["iter_parquet"]
+__all__ = ["iter_parquet_rows"]
 
 BATCH_ROWS = 1024
 
 
-def iter_parquet(path: Path, columns: Columns) -> Iterator[Example]:
-    """Yield the examples of a Parquet file."""
-    return read_rows(_rows(path), columns, source=path.name)
-
-
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def iter_parquet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield where each row stands, and its values by the names of the columns."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow, which is not installed") from error
-    if not path.is_file():
-        raise DataFormatError(f"{path}: no such file")
+    require_file(path)
     first = 1
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
@@ -33,6 +27,6 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 for row, values in enumerate(batch.to_pylist(), first):
                     yield f"{path.name}, row {row}", values
                 first += batch.num_rows
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         what = str(error).splitlines()[0]
         raise DataFormatError(f"{path.name}: damaged, or not a Parquet file ({what})") from error

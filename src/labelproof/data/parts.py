@@ -1,8 +1,10 @@
 """The parts of a data set that stand in files of their own: finding them in a folder, and joining them."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,14 @@ from labelproof.data.dataset import Dataset
 from labelproof.data.textfile import bare_name
 from labelproof.errors import DataFormatError
 
-__all__ = ["find_parts", "join_parts", "mulan_xml"]
+__all__ = ["find_parts", "join_parts", "mulan_xml", "read_parts"]
 
 DATA_FILES = (
     ".arff",
     ".csv",
     ".json",
     ".jsonl",
+    ".ndjson",
     ".npy",
     ".npz",
     ".parquet",
@@ -36,7 +39,8 @@ _MEANS = {"trn": "train", "validation": "valid", "val": "valid", "dev": "valid",
 def join_parts(parts: Mapping[str, Dataset]) -> Dataset:
     """Return the examples of all parts in one data set, whose `split` holds the names of the parts.
 
-    Labels that only later parts have follow those of the first. Sparse features of different widths are padded.
+    Labels that only later parts have follow those of the first. Features that have names must have the same in every
+    part; sparse ones without names may differ in width, and are padded.
 
     Examples
     --------
@@ -55,9 +59,15 @@ def join_parts(parts: Mapping[str, Dataset]) -> Dataset:
     for field in ("texts", "text_pairs", "image_paths", "groups", "times"):
         joined[field] = _join([getattr(part, field) for part in aligned], field)
     joined["features"] = _join_features([part.features for part in aligned])
-    first = aligned[0]
-    keeps_names = joined["features"] is not None and joined["features"].shape[1] == first.n_features
-    return replace(first, **joined, split=split, feature_names=first.feature_names if keeps_names else None)
+    joined["feature_names"] = _join_feature_names(aligned)
+    dropped = sum((Counter(part.dropped) for part in aligned), Counter())
+    return replace(aligned[0], **joined, split=split, dropped=dict(dropped))
+
+
+def read_parts(folder: Path, read: Callable[[tuple[Path, ...]], Dataset]) -> Dataset:
+    """Read the files of a folder as the parts that their names say; a file whose name says nothing is no part."""
+    parts = {name: read(files) for name, files in find_parts(folder).items()}
+    return parts["all"] if "all" in parts else join_parts(parts)
 
 
 def find_parts(folder: Path) -> dict[str, tuple[Path, ...]]:
@@ -67,7 +77,7 @@ def find_parts(folder: Path) -> dict[str, tuple[Path, ...]]:
     -------
     dict
         From the name of a part (``train``, ``valid`` or ``test``; ``all`` if no file names one) to its one file, or
-        to its files of features and of labels.
+        to its files of features and of labels. Beside files that name a part, others are left out.
     """
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and _is_data(bare_name(path))]
     found: dict[str, list[Path]] = {}
@@ -84,9 +94,9 @@ def find_parts(folder: Path) -> dict[str, tuple[Path, ...]]:
 
 
 def mulan_xml(path: Path) -> Path | None:
-    """Return the XML file of labels beside an ARFF file, whose name begins like it, or None."""
+    """Return the XML file of labels beside an ARFF file whose name begins with its whole name, or None."""
     name = bare_name(path)
-    beside = [xml for xml in path.parent.glob("*.xml") if name.startswith(xml.stem.lower())]
+    beside = [xml for xml in path.parent.glob("*.xml") if re.match(rf"{re.escape(xml.stem.lower())}(?![^\W_])", name)]
     return max(beside, key=lambda xml: len(xml.stem), default=None)
 
 
@@ -115,6 +125,16 @@ def _join(columns: list[Any], name: str) -> Any:
     if isinstance(columns[0], tuple):
         return tuple(value for column in columns for value in column)
     return np.concatenate(columns)
+
+
+def _join_feature_names(parts: Sequence[Dataset]) -> tuple[str, ...] | None:
+    named = [part.feature_names for part in parts if part.feature_names is not None]
+    for names in named[1:]:
+        for one, other in zip_longest(named[0], names, fillvalue="nothing"):
+            if one != other:
+                raise ValueError(f"parts must have the same features in the same order, got {one!r} and {other!r}")
+    width = max(part.n_features for part in parts)
+    return named[0] if named and len(named[0]) == width else None
 
 
 def _join_features(matrices: list[Any]) -> Any:

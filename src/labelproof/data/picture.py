@@ -45,5 +45,5 @@ def draw_labels(data: Dataset, path: str | os.PathLike[str], *, title: str = "")
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
     if title:
-        figure.suptitle(title)
+        figure.suptitle(title, parse_math=False)  # a name may have dollar signs
     figure.savefig(Path(path), dpi=150)

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.data.dataset import label_matrix
+
 __all__ = [
     "iterative_stratification",
     "label_deviation",
@@ -50,8 +52,7 @@ def iterative_stratification(labels: Any, parts: Mapping[str, float], *, groups:
     """
     from labelproof.data.kernels import stratify
 
-    matrix = scipy.sparse.csr_array(labels).astype(np.int64)
-    matrix.eliminate_zeros()
+    matrix = label_matrix(labels).astype(np.int64)
     names, share = _shares(parts)
     group_of, sizes = _group(groups, matrix.shape[0])
     if groups is not None:
@@ -59,9 +60,8 @@ def iterative_stratification(labels: Any, parts: Mapping[str, float], *, groups:
         matrix = scipy.sparse.csr_array(members, shape=(len(sizes), len(group_of))) @ matrix
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(sizes))
-    order = order[
-        np.argsort(-sizes[order], kind="stable")
-    ]  # large groups first, while parts can still make up for them
+    # large groups first, while parts can still make up for them
+    order = order[np.argsort(-sizes[order], kind="stable")]
     by_label = matrix[order].tocsc()
     by_label.sort_indices()
     assigned, wanted = stratify(
@@ -79,7 +79,7 @@ def iterative_stratification(labels: Any, parts: Mapping[str, float], *, groups:
 
 
 def split_at_random(n_examples: int, parts: Mapping[str, float], *, seed: int = 0) -> Names:
-    """Divide examples at random; the sizes of the parts differ from their shares by less than one example.
+    """Divide examples at random; the sizes of the parts differ from their shares by at most one example.
 
     Examples
     --------
@@ -123,13 +123,21 @@ def split_by_group(groups: Any, parts: Mapping[str, float], *, seed: int = 0) ->
 def split_by_time(times: Any, parts: Mapping[str, float]) -> Names:
     """Divide examples by time, the oldest into the first part; those of one time stay together.
 
+    Parameters
+    ----------
+    times
+        The time of every example, (n_examples,): numbers, dates, or text such as 2025-08-01. Text that consists of
+        whole numbers has their order.
+    parts
+        The share of each part of the examples, in the order of time.
+
     Examples
     --------
     >>> split_by_time([2001, 2003, 2002, 2002], {"train": 0.5, "test": 0.5}).tolist()
     ['train', 'test', 'train', 'train']
     """
     names, share = _shares(parts)
-    _, moment_of, counts = np.unique(np.asarray(times), return_inverse=True, return_counts=True)
+    _, moment_of, counts = np.unique(_moments(times), return_inverse=True, return_counts=True)
     before = np.cumsum(counts) - counts
     ends = np.cumsum(share) * len(moment_of)
     ends[-1] = np.inf
@@ -142,7 +150,7 @@ def split_at_times(times: Any, starts: Mapping[str, Any]) -> Names:
     Parameters
     ----------
     times
-        The time of every example, (n_examples,): numbers, or text such as 2025-08-01.
+        The time of every example, (n_examples,), as for `split_by_time`.
     starts
         The first time of every part, in order; None for the first part, which has all before.
 
@@ -151,13 +159,14 @@ def split_at_times(times: Any, starts: Mapping[str, Any]) -> Names:
     >>> split_at_times(["2025-07-31", "2025-08-01"], {"train": None, "test": "2025-08-01"}).tolist()
     ['train', 'test']
     """
-    cuts = list(starts.values())
-    if not cuts or cuts[0] is not None or any(cut is None for cut in cuts[1:]) or sorted(cuts[1:]) != cuts[1:]:
+    moments, cuts = _moments(times), _moments(list(starts.values())[1:])
+    is_first_open = [cut is None for cut in starts.values()] == [True, *(False for _ in cuts)]
+    if not is_first_open or (np.sort(cuts) != cuts).any():
         raise ValueError(f"starts must be None for the first part and ascend from there, got {dict(starts)}")
-    moments = np.asarray(times)
-    return np.array(list(starts))[
-        sum((moments >= cut).astype(np.int64) for cut in cuts[1:]) + np.zeros(len(moments), np.int64)
-    ]
+    part = np.zeros(len(moments), np.int64)
+    for cut in cuts:
+        part += moments >= cut
+    return np.array(list(starts))[part]
 
 
 def label_deviation(labels: Any, split: Any) -> float:
@@ -182,6 +191,14 @@ def label_deviation(labels: Any, split: Any) -> float:
 def _odds(matrix: Any) -> npt.NDArray[np.float64]:
     with_label = np.asarray(matrix.astype(np.int64).sum(axis=0), np.float64).ravel()
     return with_label / np.maximum(matrix.shape[0] - with_label, 1)
+
+
+def _moments(times: Any) -> npt.NDArray[Any]:
+    """Return times in a form that has their order: text of whole numbers, of which 9 comes before 10, as numbers."""
+    moments = np.asarray(times)
+    if moments.dtype.kind == "U" and moments.dtype.itemsize <= 4 * 18 and np.char.isdecimal(moments).all():
+        return moments.astype(np.int64)
+    return moments
 
 
 def _shares(parts: Mapping[str, float]) -> tuple[Names, npt.NDArray[np.float64]]:

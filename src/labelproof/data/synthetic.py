@@ -62,8 +62,9 @@ def topic_data(
     >>> data, bool(3.8 < data.labels.sum() / len(data) < 4.2)
     (Dataset(500 examples, 50 labels, features), True)
     """
-    for name, value in (("n_examples", n_examples), ("n_labels", n_labels), ("n_features", n_features)):
-        if value < 1:
+    sizes = {"n_examples": n_examples, "n_labels": n_labels, "n_features": n_features, "n_topics": n_topics}
+    for name, value in sizes.items():
+        if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
     if cardinality <= 0 or n_words <= 0 or not 0 <= stray <= 1:
         raise ValueError(

@@ -15,7 +15,7 @@ from typing import IO, Any, Protocol
 
 from labelproof.errors import DataFormatError
 
-__all__ = ["LIMITS", "ByteSource", "Limits", "at", "bare_name", "open_bytes", "read_lines"]
+__all__ = ["LIMITS", "ByteSource", "Limits", "at", "bare_name", "open_bytes", "read_lines", "require_file"]
 
 COMPRESSED = {".gz": gzip.open, ".xz": lzma.open}
 CHUNK = 1 << 18
@@ -63,6 +63,13 @@ def at(path: Path, line: int | None = None) -> str:
     return path.name if line is None else f"{path.name}, line {line}"
 
 
+def require_file(path: Path) -> None:
+    """Refuse a path that is no file."""
+    if not path.is_file():
+        what = "expected a file, got a folder or a device" if path.exists() else "no such file"
+        raise DataFormatError(f"{path}: {what}")
+
+
 class ByteSource(Protocol):
     """What readers ask of an open file."""
 
@@ -73,8 +80,7 @@ class ByteSource(Protocol):
 @contextmanager
 def open_bytes(path: Path, limits: Limits = LIMITS) -> Iterator[ByteSource]:
     """Open a file for reading, unpacked if its name ends in .gz or .xz."""
-    if not path.is_file():
-        raise DataFormatError(f"{path}: {'expected a file, got a folder' if path.exists() else 'no such file'}")
+    require_file(path)
     unpack: Any = COMPRESSED.get(path.suffix.lower())
     with (unpack or open)(path, "rb") as stream:
         try:
@@ -85,17 +91,22 @@ def open_bytes(path: Path, limits: Limits = LIMITS) -> Iterator[ByteSource]:
 
 def read_lines(path: Path, limits: Limits = LIMITS, *, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield the number, from 1, and the text of every line, without its end."""
-    number, rest = 0, b""
+    number, size = 0, 0
+    begun: list[bytes] = []  # the pieces of a line, of this size together, whose end is still to come
     with open_bytes(path, limits) as stream:
         while True:
             try:
                 chunk = stream.read(CHUNK)
             except _DAMAGES as error:
                 raise _damaged(error, path, number + 1) from error
-            lines = (rest + chunk).split(b"\n")
-            rest = lines.pop()
-            if not chunk and rest:
-                lines.append(rest)
+            *lines, rest = chunk.split(b"\n")
+            if lines:
+                lines[0] = b"".join([*begun, lines[0]])
+                begun, size = [], 0
+            begun.append(rest)
+            size += len(rest)
+            if not chunk and size:
+                lines.append(b"".join(begun))
             for raw in lines:
                 number += 1
                 if len(raw) > limits.line_bytes:
@@ -103,7 +114,7 @@ def read_lines(path: Path, limits: Limits = LIMITS, *, encoding: str = "utf-8") 
                 yield number, _decode(raw, path, number, encoding)
             if not chunk:
                 return
-            if len(rest) > limits.line_bytes:
+            if size > limits.line_bytes:
                 raise _too_long(path, number + 1, limits)
 
 
@@ -111,7 +122,7 @@ def _decode(raw: bytes, path: Path, number: int, encoding: str) -> str:
     try:
         text = raw.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
-        name, wrong = encoding.upper(), raw[error.start]
+        name, wrong = encoding.upper(), error.object[error.start]
         raise DataFormatError(f"{at(path, number)}: expected text in {name}, got byte {wrong:#04x}") from error
     return text.removesuffix("\r")
 

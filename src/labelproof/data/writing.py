@@ -9,16 +9,17 @@ import lzma
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.data.arrays import arrays_of
 from labelproof.data.dataset import Dataset
-from labelproof.data.textfile import bare_name
+from labelproof.data.textfile import COMPRESSED, bare_name
 
 __all__ = ["save_dataset"]
 
@@ -45,8 +46,9 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | N
         The file. JSON lines, svmlight and XMC files are compressed if its name ends in .gz or .xz.
     format
         ``jsonl``, ``npz``, ``parquet``, ``svmlight`` or ``xmc``; by default the file's name tells. Only npz keeps
-        everything, the order of labels and those that do not occur included. svmlight and XMC hold features and have
-        labels by number, so that a second file ``*.labels.txt`` with the names of the labels is written beside them.
+        everything (but the counts in `dropped`), the order of labels and those that do not occur included. svmlight
+        and XMC hold features and have labels by number, so that a second file ``*.labels.txt`` with the names of the
+        labels is written beside them.
 
     Returns
     -------
@@ -64,25 +66,40 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | N
     [('bird',), ('bird', 'cat')]
     """
     path = Path(path)
-    kind = format or ENDINGS.get(Path(bare_name(path)).suffix)
-    if kind not in _WRITERS:
-        raise ValueError(f"path must end in one of {', '.join(ENDINGS)}, or format be given, got {path.name!r}")
+    kind = _kind(path, format)
     if kind not in ("svmlight", "xmc"):
         with _replacing(path) as stream:
             _WRITERS[kind](data, stream)
         return [path]
     if data.features is None:
         raise ValueError(f"data must have features to be written as {kind}, got {data!r}")
-    names = path.with_name(f"{Path(bare_name(path)).stem}.labels.txt")
+    broken = next((name for name in data.label_names if len(f"{name}.".splitlines()) > 1), None)
+    if broken is not None:
+        raise ValueError(f"label_names must be of one line each to be written as {kind}, got {broken!r}")
+    names = path.with_name(f"{(path.with_suffix('') if path.suffix.lower() in COMPRESSED else path).stem}.labels.txt")
     with _replacing(path) as stream, _replacing(names) as beside:
         _WRITERS[kind](data, stream)
         beside.write("".join(f"{name}\n" for name in data.label_names).encode())
     return [path, names]
 
 
+def _kind(path: Path, format: str | None) -> str:  # noqa: A002
+    """Return the format to write; where this cannot be done, say so before there is a file."""
+    kind = ENDINGS.get(Path(bare_name(path)).suffix) if format is None else format
+    if kind is None:
+        raise ValueError(f"path must end in one of {', '.join(ENDINGS)}, or format be given, got {path.name!r}")
+    if kind not in _WRITERS:
+        raise ValueError(f"format must be one of {', '.join(_WRITERS)}, got {format!r}")
+    if kind in ("npz", "parquet") and path.suffix.lower() in COMPRESSED:
+        raise ValueError(f"path must not end in {path.suffix}, as {kind} compresses by itself, got {path.name!r}")
+    if not path.parent.is_dir():
+        raise ValueError(f"path must be in a folder that exists, got {path}")
+    return kind
+
+
 def _write_jsonl(data: Dataset, stream: IO[bytes]) -> None:
     for row in _rows(data):
-        stream.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+        stream.write(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n".encode())
 
 
 def _write_npz(data: Dataset, stream: IO[bytes]) -> None:
@@ -122,7 +139,7 @@ def _write_xmc(data: Dataset, stream: IO[bytes]) -> None:
         stream.write(f"{labels} {features}\n".encode())
 
 
-_WRITERS: dict[str | None, Callable[[Dataset, IO[bytes]], None]] = {
+_WRITERS: dict[str, Callable[[Dataset, IO[bytes]], None]] = {
     "jsonl": _write_jsonl,
     "npz": _write_npz,
     "parquet": _write_parquet,
@@ -140,11 +157,16 @@ def _rows(data: Dataset) -> Iterator[dict[str, Any]]:
             a, b = data.features.indptr[i : i + 2]
             row["features"] = {
                 "indices": data.features.indices[a:b].tolist(),
-                "values": data.features.data[a:b].tolist(),
+                "values": _without_nan(data.features.data[a:b]),
             }
         elif data.features is not None:
-            row["features"] = [None if np.isnan(value) else value for value in data.features[i].tolist()]
+            row["features"] = _without_nan(data.features[i])
         yield {**row, "labels": list(labels)}
+
+
+def _without_nan(values: npt.NDArray[Any]) -> list[float | None]:
+    """Return numbers as JSON has them, null for a missing one."""
+    return [None if value != value else value for value in values.tolist()]
 
 
 def _string_columns(data: Dataset) -> dict[str, Any]:
@@ -157,12 +179,11 @@ def _string_columns(data: Dataset) -> dict[str, Any]:
 def _lines(data: Dataset) -> Iterator[tuple[str, str]]:
     """Yield the labels and the features of every example as svmlight writes them, numbered from 0."""
     features = scipy.sparse.csr_array(data.features)
-    features.sort_indices()
-    tokens = features.data.astype(str)
     for i in range(len(data)):
         active = data.labels.indices[data.labels.indptr[i] : data.labels.indptr[i + 1]].tolist()
         a, b = features.indptr[i : i + 2]
-        pairs = zip(features.indices[a:b].tolist(), tokens[a:b], strict=True)
+        tokens = features.data[a:b].astype(np.float32).astype(str).tolist()
+        pairs = zip(features.indices[a:b].tolist(), tokens, strict=True)
         yield ",".join(map(str, active)), " ".join(f"{index}:{value}" for index, value in pairs)
 
 
@@ -170,10 +191,19 @@ def _lines(data: Dataset) -> Iterator[tuple[str, str]]:
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of `path` when all has been written."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    unpacked: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
     try:
-        with unpacked(aside, "wb") as stream:
+        with open(aside, "wb") as file, _packed(file, path.suffix.lower()) as stream:
             yield stream
         os.replace(aside, path)
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        raise ValueError(f"data must hold text that can be written in UTF-8, got {character!r}") from error
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _packed(file: IO[bytes], ending: str) -> AbstractContextManager[Any]:
+    """Return a stream that compresses as the name's ending says; the same data gives the same bytes."""
+    if ending == ".gz":
+        return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+    return lzma.open(file, "wb") if ending == ".xz" else nullcontext(file)

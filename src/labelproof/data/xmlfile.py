@@ -12,6 +12,8 @@ __all__ = ["Element", "iter_elements"]
 
 CHUNK = 1 << 16
 MAX_DEPTH = 200
+ELEMENT_SIZE = 256
+"""What an element counts beside its characters, as it takes memory though it be empty."""
 
 
 @dataclass
@@ -59,7 +61,8 @@ def iter_elements(path: Path, names: set[str], limits: Limits = LIMITS) -> Itera
     parser.StartElementHandler = builder.start(parser)
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.characters
-    parser.EntityDeclHandler = builder.refuse(parser)
+    parser.EntityDeclHandler = builder.refuse(parser, "expected no entity declarations, which are not expanded")
+    parser.SkippedEntityHandler = builder.refuse(parser, "expected no entities that XML does not define")
     with open_bytes(path, limits) as stream:
         while True:
             chunk = stream.read(CHUNK)
@@ -68,6 +71,8 @@ def iter_elements(path: Path, names: set[str], limits: Limits = LIMITS) -> Itera
             except expat.ExpatError as error:
                 what = expat.errors.messages.get(error.code, "damaged")
                 raise DataFormatError(f"{at(path, error.lineno)}: expected well-formed XML ({what})") from error
+            except (LookupError, ValueError) as error:
+                raise DataFormatError(f"{path.name}: expected XML in UTF-8 or another encoding ({error})") from error
             yield from builder.take()
             if not chunk:
                 return
@@ -94,7 +99,7 @@ class _Builder:
                 if self._open:
                     self._open[-1].content.append(element)
                 self._open.append(element)
-                self._grow(len(name))
+                self._grow(ELEMENT_SIZE + sum(map(len, attributes.values())))
 
         return handle
 
@@ -111,10 +116,9 @@ class _Builder:
         if self._open:
             self._open[-1].content.append(text)
 
-    def refuse(self, parser: expat.XMLParserType) -> Callable[..., None]:
+    def refuse(self, parser: expat.XMLParserType, what: str) -> Callable[..., None]:
         def handle(name: str, *_: object) -> None:
-            where = at(self._path, parser.CurrentLineNumber)
-            raise DataFormatError(f"{where}: expected no entity declarations, which are not expanded, got {name!r}")
+            raise DataFormatError(f"{at(self._path, parser.CurrentLineNumber)}: {what}, got {name!r}")
 
         return handle
 

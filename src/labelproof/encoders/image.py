@@ -138,7 +138,7 @@ def _preprocessing_of(folder: Path) -> Preprocessing:
     path = folder / _FILE
     try:
         return Preprocessing.of_config(read_json(path))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ModelFormatError(f"{path}: expected the preprocessing of images, got {error}") from error
 
 

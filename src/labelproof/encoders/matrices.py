@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.arrayfiles import read_arrays
 from labelproof.encoders.rows import DenseRows, RaggedRows
-from labelproof.errors import ModelFormatError
+from labelproof.errors import DataFormatError, ModelFormatError
 
 __all__ = ["Standardisation", "matrix_rows", "read_matrix"]
 
+_HEADERS = 2**14  # bytes, more than those of two arrays have
 _BLOCK = 4096  # rows that are handled at a time, so that float64 copies stay small
 
 
@@ -59,12 +61,15 @@ class Standardisation:
     def load(cls, path: Path, n_features: int) -> "Standardisation":
         """Read what `save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                mean, scale = arrays["mean"], arrays["scale"]
+            arrays = read_arrays(path, most_bytes=16 * n_features + _HEADERS)
         except FileNotFoundError as error:
             raise ModelFormatError(f"{path}: no such file") from error
-        except Exception as error:  # a damaged archive raises errors of many kinds
+        except DataFormatError as error:
             raise ModelFormatError(f"{path}: expected arrays mean and scale, got {error}") from error
+        if arrays.keys() != {"mean", "scale"}:
+            names = ", ".join(sorted(arrays)) or "none"
+            raise ModelFormatError(f"{path}: expected arrays mean and scale, got {names}")
+        mean, scale = arrays["mean"], arrays["scale"]
         for name, array in (("mean", mean), ("scale", scale)):
             if array.shape != (n_features,) or array.dtype != np.float64 or not np.isfinite(array).all():
                 raise ModelFormatError(

@@ -1,16 +1,17 @@
 """Word vectors in files: text as GloVe and word2vec write it, .npz, or .safetensors; nothing is unpickled."""
 
-import gzip
 from array import array
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.data.arrays import read_arrays
+from labelproof.data.textfile import read_lines
 from labelproof.encoders.optional import require
 from labelproof.errors import ModelFormatError
 
@@ -34,7 +35,7 @@ class WordVectors:
 
 
 def read_word_vectors(path: str | Path, *, keep: Collection[str] | None = None, most: int | None = None) -> WordVectors:
-    """Read word vectors from a text file, which may be gzipped, or from an .npz file of ``words`` and ``vectors``.
+    """Read word vectors from a text file, plain or compressed, or from an .npz file of ``words`` and ``vectors``.
 
     A line of text holds a word and its numbers with single spaces between them; a first line of two integers (the
     numbers of words and of dimensions) is passed over. The first of equal words counts.
@@ -49,10 +50,7 @@ def read_word_vectors(path: str | Path, *, keep: Collection[str] | None = None, 
         Number of words to read, from the beginning; None reads all.
     """
     path = Path(path)
-    if path.suffix == ".npz":
-        return _from_npz(path, keep, most)
-    with _open(path) as stream:
-        return _from_text(path, stream, keep, most)
+    return (_from_npz if path.suffix == ".npz" else _from_text)(path, keep, most)
 
 
 def read_matrix_file(path: Path) -> npt.NDArray[np.float32]:
@@ -64,8 +62,8 @@ def read_matrix_file(path: Path) -> npt.NDArray[np.float32]:
         with _damage(path):
             arrays = {name: tensor.float().numpy() for name, tensor in load_file(path).items()}
     else:
-        with _damage(path), np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        with _damage(path):
+            arrays = read_arrays(path)
     matrices = {name: values for name, values in arrays.items() if values.ndim == 2}
     if len(matrices) != 1:
         raise ModelFormatError(
@@ -75,8 +73,11 @@ def read_matrix_file(path: Path) -> npt.NDArray[np.float32]:
 
 
 def _from_npz(path: Path, keep: Collection[str] | None, most: int | None) -> WordVectors:
-    with _damage(path), np.load(path, allow_pickle=False) as archive:
-        words, vectors = archive["words"], archive["vectors"]
+    with _damage(path):
+        arrays = read_arrays(path)
+    if not {"words", "vectors"} <= arrays.keys():
+        raise ModelFormatError(f"{path}: expected arrays words and vectors, got {', '.join(sorted(arrays)) or 'none'}")
+    words, vectors = arrays["words"], arrays["vectors"]
     if words.ndim != 1 or words.dtype.kind != "U" or vectors.ndim != 2 or len(words) != len(vectors):
         raise ModelFormatError(
             f"{path}: expected strings words (n,) and numbers vectors (n, dim), "
@@ -89,12 +90,12 @@ def _from_npz(path: Path, keep: Collection[str] | None, most: int | None) -> Wor
     return WordVectors(tuple(first), _finite(path, vectors[list(first.values())]))
 
 
-def _from_text(path: Path, stream: IO[str], keep: Collection[str] | None, most: int | None) -> WordVectors:
+def _from_text(path: Path, keep: Collection[str] | None, most: int | None) -> WordVectors:
     words: dict[str, None] = {}
     numbers = array("f")
     dim = 0
     n_read = 0
-    for line_number, line in _lines(path, stream):
+    for line_number, line in _lines(path):
         if most is not None and n_read >= most:
             break
         if line_number == 1 and _is_header(line):
@@ -115,10 +116,10 @@ def _from_text(path: Path, stream: IO[str], keep: Collection[str] | None, most: 
     return WordVectors(tuple(words), np.array(numbers, np.float32).reshape(len(words), dim))
 
 
-def _lines(path: Path, stream: IO[str]) -> Iterator[tuple[int, str]]:
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
     with _damage(path):
-        for line_number, line in enumerate(stream, 1):
-            yield line_number, line.rstrip("\n").rstrip(" ")
+        for line_number, line in read_lines(path):
+            yield line_number, line.rstrip(" ")
 
 
 def _is_header(line: str) -> bool:
@@ -139,24 +140,19 @@ def _numbers(path: Path, line_number: int, fields: list[str]) -> list[float]:
 
 
 def _finite(path: Path, matrix: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    if matrix.dtype.kind not in "iuf" or not np.isfinite(matrix).all():
+    with np.errstate(over="ignore"):
+        single = matrix.astype(np.float32) if matrix.dtype.kind in "iuf" else np.array(np.nan, np.float32)
+    if not np.isfinite(single).all():
         raise ModelFormatError(f"{path}: expected vectors of finite numbers, got others in an array of {matrix.dtype}")
-    return matrix.astype(np.float32)
-
-
-def _open(path: Path) -> IO[str]:
-    with _damage(path):
-        if path.suffix == ".gz":
-            return gzip.open(path, "rt", encoding="utf-8", newline="\n")
-        return open(path, encoding="utf-8", newline="\n")
+    return single
 
 
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
     """Turn what goes wrong with a file into one sentence that names it."""
+    if not path.is_file():
+        raise ModelFormatError(f"{path}: no such file")
     try:
         yield
-    except FileNotFoundError as error:
-        raise ModelFormatError(f"{path}: no such file") from error
     except Exception as error:  # archives raise errors of many kinds
         raise ModelFormatError(f"{path}: expected a file of word vectors, got {error}") from error

@@ -73,15 +73,14 @@ def _table(metrics: dict[str, dict[str, Any]]) -> list[str]:
         return []
     names = [name for name in SHOWN if any(metrics[part].get(name) is not None for part in parts)]
     rows = [f"| {name} | {' | '.join(_number(metrics[part].get(name)) for part in parts)} |" for name in names]
-    note = "The decision rule was fitted on the validation data: its figures there are optimistic." if parts else ""
+    note = "The epoch and the decision rule were chosen on the validation data: figures there are optimistic."
     return [
         "## Metrics",
         f"| metric | {' | '.join(parts)} |",
         f"|---|{'---|' * len(parts)}",
         *rows,
         "",
-        note,
-        "",
+        *([note, ""] if "validation" in parts else []),
     ]
 
 

@@ -71,13 +71,16 @@ def load_model(directory: str | Path) -> Model:
     names = _read_json(folder, "labels.json")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ModelFormatError(f"{folder / 'labels.json'}: expected a list of names")
+    metrics = _read_json(folder, "metrics.json")
+    if not isinstance(metrics, dict):
+        raise ModelFormatError(f"{folder / 'metrics.json'}: expected an object, got {type(metrics).__name__}")
     try:
         config = TrainConfig.from_dict(head["training"])
-        encoder = encoders.load(head["encoder"], folder / "encoder")
-        layer = build_head(config.head, encoder.width, len(names))
+        with torch.random.fork_rng(devices=[]):  # weights are drawn before they are loaded
+            encoder = encoders.load(head["encoder"], folder / "encoder")
+            layer = build_head(config.head, encoder.width, len(names))
         _load_weights(nn.ModuleDict({"encoder": encoder, "head": layer}), folder / "model.safetensors")
-        rule = load_rule(folder / "rule.json")
-        return Model(encoder, layer, tuple(names), rule, config, _read_json(folder, "metrics.json"))
+        return Model(encoder, layer, tuple(names), load_rule(folder / "rule.json"), config, metrics)
     except (ConfigError, KeyError, DataFormatError, ValueError) as error:
         raise ModelFormatError(f"{folder}: {_sentence(error)}") from error
     except FileNotFoundError as error:
@@ -99,15 +102,20 @@ def _write(model: Model, folder: Path) -> None:
         ("metrics.json", model.metrics),
     ):
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        (folder / name).write_text(text + "\n", encoding="utf-8")
-    (folder / "README.md").write_text(model_card(model), encoding="utf-8")
+        _write_text(folder / name, text + "\n")
+    _write_text(folder / "README.md", model_card(model))
     model.rule.save(folder / "rule.json")
     parts = nn.ModuleDict({"encoder": model.encoder, "head": model.head})
     tensors = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in parts.state_dict().items()}
     try:
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     except SafetensorError as error:  # such as a full disk
-        raise OSError(f"model.safetensors cannot be written: {_sentence(error)}") from error
+        raise OSError(_sentence(error)) from error
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write a file; half a pair of surrogates, which UTF-8 does not have, is written as JSON does."""
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def _load_weights(parts: nn.Module, path: Path) -> None:
@@ -130,7 +138,7 @@ def _check_format(head: Any, folder: Path) -> None:
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise ModelFormatError(f"{path}: expected the format {FORMAT!r}, got another file")
     version = head.get("version")
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise ModelFormatError(f"{path}: expected a version from 1 to {VERSION} of the format, got {version!r}")
     if version > VERSION:
         raise ModelFormatError(
@@ -151,7 +159,7 @@ def _read_json(folder: Path, name: str) -> Any:
 def _is_model(folder: Path) -> bool:
     try:
         return bool(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False
 
 

@@ -1,5 +1,6 @@
 """A trained model: what it is made of, what it predicts, and the folder that it is saved in."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +73,9 @@ class Model:
         object.__setattr__(self, "label_names", names)
         if len(names) != self.head.n_labels:
             raise ValueError(f"label_names must hold {self.head.n_labels} names, one a logit, got {len(names)}")
+        if len(set(names)) != len(names):
+            raise ValueError(f"label_names must differ, got {Counter(names).most_common(1)[0][0]!r} more than once")
+        self.rule.decide(np.zeros((1, len(names)), np.float32))  # one for other labels is refused here
         self.encoder.eval()
         self.head.eval()
 
@@ -156,13 +160,17 @@ class Model:
         return [p for z in self.iter_logits(inputs, batch_size=batch_size) for p in self.describe(z, top=top)]
 
     def describe(self, logits: npt.NDArray[Any], *, top: int = 0) -> Iterator[Prediction]:
-        """Yield the prediction of each row of logits, labels by descending probability."""
-        active = self.rule.decide(logits)
-        order = np.argsort(-logits, axis=1, kind="stable")
-        p = self.to_probabilities(logits)
-        for i, ranked in enumerate(order):
-            chosen = tuple(self.label_names[j] for j in ranked[active[i, ranked]])
-            yield Prediction(chosen, tuple((self.label_names[j], float(p[i, j])) for j in ranked[:top]))
+        """Yield the prediction of each row of logits, labels by descending probability, equal ones in their order."""
+        active = self.rule.decide(logits, sparse=True)
+        top = min(top, self.n_labels)
+        least = np.partition(logits, -top, axis=1)[:, -top] if top else None  # of the top labels' logits
+        p = self.to_probabilities(logits) if top else logits
+        for i, z in enumerate(logits):
+            chosen = _ranked(z, active.indices[active.indptr[i] : active.indptr[i + 1]])
+            best = [] if least is None else _ranked(z, np.flatnonzero(z >= least[i]))[:top]
+            yield Prediction(
+                tuple(self.label_names[j] for j in chosen), tuple((self.label_names[j], float(p[i, j])) for j in best)
+            )
 
     def evaluate(self, dataset: Dataset, *, unknown: str = "error") -> dict[str, float | None]:
         """Return the metrics of the model on examples.
@@ -174,6 +182,11 @@ class Model:
         unknown
             What happens to a label that the model does not know: "error" names it, "drop" leaves it out.
         """
+        names = set(self.label_names)
+        present = (name for name, n in zip(dataset.label_names, dataset.label_counts(), strict=True) if n)
+        new = next((name for name in present if name not in names), None)
+        if new is not None and unknown == "error":
+            raise ValueError(f"examples must have no labels but those of the model, got {new!r}")
         known = dataset.restrict_to(self.label_names, unknown=unknown)
         return metrics_of(known.labels, self.iter_logits(inputs_of(known, self.encoder.kind)), self.rule)
 
@@ -182,3 +195,8 @@ class Model:
         from labelproof.models.directory import save_model
 
         save_model(self, directory)
+
+
+def _ranked(logits: npt.NDArray[Any], labels: npt.NDArray[Any]) -> list[int]:
+    """Return these labels by descending logits."""
+    return labels[np.argsort(-logits[labels], kind="stable")].tolist()

@@ -25,8 +25,10 @@ def write_folder(path: Path, write: Callable[[Path], None], *, may_replace: Call
     ------
     ValueError
         If something else is in the way.
+    OSError
+        If it cannot be written.
     """
-    path = Path(os.path.abspath(path))
+    path = Path(path).resolve()  # of a link, what it points to
     if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or may_replace(path))):
         raise ValueError(f"{path} is in the way: expected a free name, an empty folder or a model to replace")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +40,8 @@ def write_folder(path: Path, write: Callable[[Path], None], *, may_replace: Call
             _flush(file)
         _put_in_place(draft, path)
         _flush(path.parent)
+    except OSError as error:  # such as a full disk, of which Python says no name
+        raise OSError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

@@ -15,7 +15,9 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
-__all__ = ["BestWeights", "History", "LastCheckpoint", "is_better"]
+from labelproof.errors import ModelFormatError
+
+__all__ = ["BestWeights", "History", "LastCheckpoint", "is_better", "read_checkpoint"]
 
 Row = dict[str, float]
 
@@ -106,10 +108,12 @@ class LastCheckpoint(Callback):
     ----------
     path
         Of the file.
+    data
+        What the training data are known by.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, data: str) -> None:
+        self.path, self.data = path, data
 
     def on_train_epoch_end(self, trainer: Trainer, _module: LightningModule) -> None:
         """Write it; this callback must be the last, so that it sees what the others did."""
@@ -118,9 +122,15 @@ class LastCheckpoint(Callback):
             trainer.save_checkpoint(draft)  # on all devices, of which one writes
             if trainer.is_global_zero:
                 os.replace(draft, self.path)
+        except OSError as error:  # such as a full disk, of which Python says no name
+            raise OSError(f"{self.path} cannot be written: {error.strerror or error}") from error
         finally:
             if trainer.is_global_zero:
                 draft.unlink(missing_ok=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what says whether a run goes on with the data that it was begun with."""
+        return {"data": self.data}
 
 
 def is_better(value: float, than: float, *, greater_is_better: bool) -> bool:
@@ -136,4 +146,12 @@ def is_better(value: float, than: float, *, greater_is_better: bool) -> bool:
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """Read a checkpoint; nothing in it is executed."""
-    return torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # a damaged file raises errors of many kinds
+        raise ModelFormatError(f"{path}: expected the checkpoint of a run, got a damaged file") from error
+    if not isinstance(content, dict) or not {"state_dict", "callbacks"} <= content.keys():
+        raise ModelFormatError(f"{path}: expected the checkpoint of a run, got another file")
+    return content

@@ -36,6 +36,7 @@ LOSSES: dict[str, Callable[..., nn.Module]] = {
     "entmax": fenchel_young.EntmaxLoss,
     "pick-all-labels": fenchel_young.PickAllLabelsLoss,
 }
+DISTRIBUTIONS = ("sparsemax", "entmax", "pick-all-labels")  # losses that spread one unit over the labels
 NOT_FOR_TEXT = {"reduction", "process_group", "label_weight", "ignore_index"}  # tensors, or ours to set
 
 
@@ -91,12 +92,14 @@ def check_encoder(kind: str, options: Mapping[str, Any]) -> None:
     encoders.KINDS[kind].Options(**options)
 
 
-def build_loss(kind: str, options: Mapping[str, Any]) -> nn.Module:
+def build_loss(kind: str, options: Mapping[str, Any], *, n_labels: int = 2) -> nn.Module:
     """Return the loss of this kind.
 
     >>> type(build_loss("focal", {"gamma": 1.0})).__name__
     'FocalLoss'
     """
+    if kind in DISTRIBUTIONS and n_labels < 2:
+        raise ValueError(f"loss {kind!r} compares labels with each other and needs at least two, got {n_labels}")
     return LOSSES[kind](**options)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
+from torch import nn
 
 from labelproof.encoders import KINDS
 from labelproof.encoders.options import did_you_mean
@@ -200,7 +201,7 @@ class TrainConfig(Section):
         ``path``: a file, a pair of files, a folder, a name, or a mapping from parts (train, valid, test) to files; and
         what else `load_dataset` takes, such as the columns of a table. ``validation``: the share of the training
         examples that is held out where the data have no part "valid". ``test``: the same for the part "test", which
-        is held out first. ``min_count``: labels with fewer training examples are left out.
+        is held out first. ``min_count``: from 2 on, labels with fewer training examples are left out.
     encoder
         ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
     head
@@ -241,8 +242,22 @@ class TrainConfig(Section):
             raise _first_error(error) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return nested mappings that can be written as JSON or YAML, without options that are None."""
-        return self.model_dump(mode="json", exclude_none=True)
+        """Return nested mappings that can be written as JSON or YAML; a None that is the default is left out."""
+        return {name: _described(getattr(self, name)) for name in type(self).model_fields}
+
+
+def _described(section: BaseModel) -> dict[str, Any]:
+    """Return the options of a section but torch modules, which no file can hold.
+
+    None is kept where it says something, such as that training never stops early.
+    """
+    fields = type(section).model_fields
+    modules = {name for name, value in section if isinstance(value, nn.Module)}
+    return {
+        name: value
+        for name, value in section.model_dump(mode="json", exclude=modules).items()
+        if value is not None or name not in fields or fields[name].default is not None
+    }
 
 
 def _refuse(name: str, rest: str) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import yaml
 
-from labelproof.data.textfile import at
+from labelproof.data.textfile import at, read_lines
 from labelproof.errors import DataFormatError
 from labelproof.training.config import ConfigError, TrainConfig
 
 __all__ = ["TEMPLATE", "override", "read_config"]
+
+DEPTH = 3  # of keys, as in data.path.train; an alias within itself has no end
 
 TEMPLATE = """\
 # What `labelproof train` reads. Every key may be left out; the values here are the defaults unless a comment says so.
@@ -24,7 +26,7 @@ data:
   # separator: ";"          # between the labels of a cell
   validation: 0.1           # share of the training part that is held out, where the data have no part "valid"
   test: 0.0                 # the same for the part "test", which is held out first
-  min_count: 1              # labels with fewer training examples are left out
+  min_count: 1              # from 2 on, labels with fewer training examples are left out
 
 encoder:
   kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options
@@ -82,7 +84,7 @@ def read_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
         If an override does.
     """
     path = Path(path)
-    text = path.read_text(encoding="utf-8")
+    text = "\n".join(line for _, line in read_lines(path))
     try:
         node = yaml.compose(text, Loader=_Loader)
         lines = dict(_lines(node)) if node is not None else {}
@@ -100,14 +102,14 @@ def read_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
     try:
         return TrainConfig.from_dict(changed)
     except ConfigError as error:
-        if any(word.split("=")[0] in (".".join(error.path), error.path[0]) for word in overrides):
+        if any(_concerns(word, error.path) for word in overrides):
             raise
         known = next((lines[error.path[:n]] for n in range(len(error.path), 0, -1) if error.path[:n] in lines), None)
         raise DataFormatError(f"{at(path, known)}: {error}") from None
 
 
 def override(values: dict[str, Any], words: Iterable[str]) -> dict[str, Any]:
-    """Return nested values with some replaced; a section that is replaced in its kind loses its other options.
+    """Return nested values with some replaced; a section that gets another kind loses the options of the old one.
 
     Parameters
     ----------
@@ -122,20 +124,35 @@ def override(values: dict[str, Any], words: Iterable[str]) -> dict[str, Any]:
     {'trainer': {'epochs': 3, 'lr': 0.1}, 'head': {'kind': 'linear'}}
     """
     result = {name: dict(section) if isinstance(section, dict) else section for name, section in values.items()}
-    for word in words:
-        key, equals, text = word.partition("=")
-        section, dot, name = key.partition(".")
-        if not equals or not dot or not name:
-            raise ConfigError((key,), f"an override must have the form section.key=value, got {word!r}")
-        try:
-            value = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
-        except yaml.YAMLError:
-            raise ConfigError((section, name), f"the value of {key} must be YAML, got {text!r}") from None
+    changes = sorted((_change(word) for word in words), key=lambda change: change[1] != "kind")  # their options follow
+    for section, name, value in changes:
         old = result.get(section)
         old = old if isinstance(old, dict) else {}
-        kept = {} if name == "kind" and old.get("kind") != value else old
+        kept = {} if name == "kind" and old.get("kind", _default_kind(section)) != value else old
         result[section] = {**kept, name: value}
     return result
+
+
+def _change(word: str) -> tuple[str, str, Any]:
+    """Return section, key and value of an override."""
+    key, equals, text = word.partition("=")
+    section, dot, name = key.partition(".")
+    if not equals or not dot or not name:
+        raise ConfigError((key,), f"an override must have the form section.key=value, got {word!r}")
+    try:
+        return section, name, yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError:
+        raise ConfigError((section, name), f"the value of {key} must be YAML, got {text!r}") from None
+
+
+def _default_kind(section: str) -> str | None:
+    return getattr(getattr(TrainConfig(), section, None), "kind", None)
+
+
+def _concerns(word: str, path: tuple[str, ...]) -> bool:
+    """Return whether an error at this path may come from an override: of the key, or, if it has none, the section."""
+    section, name, _ = _change(word)
+    return path[:2] in ((section, name), (section,))
 
 
 class _Loader(yaml.SafeLoader):
@@ -149,7 +166,7 @@ _Loader.add_implicit_resolver(
 
 def _lines(node: yaml.Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield the line of every key; refuse a key that comes twice, of which YAML would keep the last."""
-    if not isinstance(node, yaml.MappingNode):
+    if not isinstance(node, yaml.MappingNode) or len(path) == DEPTH:
         return
     seen: set[str] = set()
     for key, value in node.value:

@@ -1,5 +1,6 @@
 """The learning curve: loss on training and validation data, and the metrics of each epoch."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,10 @@ def plot_history(history: list[Row], path: str | Path, *, monitor: str = "loss")
     _draw(panels[0], history, {"train loss": "training", "loss": "validation"}, "loss")
     if metrics:
         _draw(panels[1], history, {name: name for name in metrics}, "validation metrics")
-    if monitor in history[0]:
+    numbers = [row for row in history if math.isfinite(row.get(monitor, math.nan))]
+    if numbers:
         greater = monitor != "loss" and by_name(monitor).greater_is_better
-        best = (max if greater else min)(history, key=lambda row: row[monitor])
+        best = (max if greater else min)(numbers, key=lambda row: row[monitor])
         panel = panels[0] if monitor == "loss" else panels[1]
         left = 2 * best["epoch"] > len(history)  # the word stays inside the panel
         panel.axvline(best["epoch"], color="0.6", linewidth=1, linestyle=":")

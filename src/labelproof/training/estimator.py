@@ -1,11 +1,12 @@
 """A scikit-learn estimator: head, loss and decision rule of this library on given features."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -147,7 +148,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Train one epoch more, on these examples.
+        """Train one epoch more, on these examples; the first call begins a new model, also after `fit`.
 
         Nothing is held out, so that the decision rule cannot be fitted: labels are active at probability ½ until
         `tune` is called.
@@ -207,7 +208,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def predict(self, X: Any) -> Any:
         """Return label sets (n_examples, n_labels) of 0 and 1, CSR where Y was sparse; or classes (n_examples,)."""
         scheme = self._scheme_of()
-        return scheme.predict(self._logits(self._read(X)), self.rule_)
+        blocks = [
+            scheme.predict(logits, self.rule_) for logits in self._blocks(self._read(X))
+        ]  # of sets, not of logits
+        return scipy.sparse.vstack(blocks, format="csr") if scipy.sparse.issparse(blocks[0]) else np.concatenate(blocks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -228,11 +232,14 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self._scheme
 
     def _logits(self, X: Any) -> npt.NDArray[Any]:
-        """Return the logits in the precision of X: float32 rounds differently at different places of a batch."""
+        return np.concatenate(list(self._blocks(X)))
+
+    def _blocks(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield the logits in the precision of X: float32 rounds differently at different places of a batch."""
         encoder, head = self.encoder_, self.head_
         if X.dtype == np.float64:
             encoder, head = deepcopy(encoder).double(), deepcopy(head).double()
-        return np.concatenate(list(batch_logits(encoder, head, encoder.prepare(X))))
+        yield from batch_logits(encoder, head, encoder.prepare(X))
 
     def _config(self, scheme: LabelSets | Classes, seed: int) -> TrainConfig:
         head = {"dft": {"k": self.k, "slack": self.slack}, "bottleneck": {"d": self.d}}.get(self.head, {})

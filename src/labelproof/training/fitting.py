@@ -16,17 +16,19 @@ from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_loss, build_rule, learns_from_data
 from labelproof.training.config import TrainConfig
+from labelproof.training.config_files import read_config
 from labelproof.training.curves import plot_history
 from labelproof.training.heads import Head, build_head, resolve_head
 from labelproof.training.loop import CHECKPOINT, train
 from labelproof.training.module import TrainingModule
 from labelproof.training.parts import Parts, divide, inputs_of
-from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of
+from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
 
 __all__ = ["CONFIG", "CURVES", "Fitted", "fit"]
 
 CONFIG = "config.yaml"
 CURVES = "learning_curve.png"
+_ABSENT = object()  # an option that is not given, which None would be
 MAY_CHANGE = ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")
 
 
@@ -91,7 +93,9 @@ def fit(
     >>> len(fitted.history), fitted.head.weight.shape
     (2, torch.Size([4, 4]))
     """
-    folder = None if out is None else _open_folder(Path(out), config, resume=resume)
+    folder = None if out is None else Path(out)
+    if folder is not None and (folder / CHECKPOINT).exists():
+        _require_same_run(folder, config, resume=resume)
     parts = divide(dataset, config.data, seed=config.trainer.seed)
     needs_held_out = learns_from_data(config.decision.kind, config.decision.options)
     if needs_held_out and (parts.validation is None or not len(parts.validation)):
@@ -99,6 +103,8 @@ def fit(
             f"decision {config.decision.kind!r} is fitted on held-out data: data.validation must be positive, "
             "or the decision be fixed, top-k or expected-f"
         )
+    if folder is not None:
+        _write_config(folder, config)
     with torch.random.fork_rng():
         torch.manual_seed(config.trainer.seed)
         module, config = build_module(config, parts.training, progress=progress)
@@ -144,7 +150,7 @@ def build_module(
     encoder.show_progress = progress
     config = config.model_copy(update={"head": resolve_head(config.head, training.labels)})
     head = build_head(config.head, encoder.width, training.n_labels, training.labels)
-    loss = build_loss(config.loss.kind, config.loss.options)
+    loss = build_loss(config.loss.kind, config.loss.options, n_labels=training.n_labels)
     rule = _new_rule(config, training)
     return TrainingModule(encoder, head, loss, rule, config.trainer, training.n_labels), config
 
@@ -174,27 +180,26 @@ def _evaluate(module: TrainingModule, examples: dict[str, Examples], rule: Rule)
 
 def _fit_rule(rule: Rule, module: TrainingModule, examples: Examples) -> None:
     """Fit the decision rule to held-out examples, as many as give 10⁸ logits at most."""
-    n = max(1, min(len(examples), MOST_SCORES // module.n_labels))
-    blocks = batch_logits(module.encoder, module.head, examples.prepared, rows=n)
-    rule.fit(examples.labels[:n], np.concatenate(list(blocks)))
+    rows = spread_rows(len(examples), module.n_labels, MOST_SCORES)
+    blocks = batch_logits(module.encoder, module.head, examples.prepared, rows=rows)
+    rule.fit(examples.labels[rows], np.concatenate(list(blocks)))
 
 
-def _open_folder(folder: Path, config: TrainConfig, *, resume: bool) -> Path:
-    """Make the folder of a run; refuse one that holds another run."""
-    ours = config.to_dict()
-    if (folder / CHECKPOINT).exists():
-        if not resume:
-            raise ValueError(f"{folder} holds a run already: resume it, or give another folder")
-        theirs = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
-        changed = [
-            f"{section}.{name}"
-            for section in ours
-            for name in sorted({*ours[section], *theirs.get(section, {})})
-            if ours[section].get(name) != theirs.get(section, {}).get(name)
-            and not (section == "trainer" and name in MAY_CHANGE)
-        ]
-        if changed:
-            raise ValueError(f"{folder} holds a run with another {changed[0]}: it can only be resumed as it was begun")
+def _require_same_run(folder: Path, config: TrainConfig, *, resume: bool) -> None:
+    """Refuse a folder that holds another run, or one that is not to be resumed."""
+    if not resume:
+        raise ValueError(f"{folder} holds a run already: resume it, or give another folder")
+    ours, theirs = config.to_dict(), read_config(folder / CONFIG).to_dict()
+    for section in ours:
+        for name in sorted({*ours[section], *theirs[section]}):
+            free = section == "trainer" and name in MAY_CHANGE
+            if not free and ours[section].get(name, _ABSENT) != theirs[section].get(name, _ABSENT):
+                raise ValueError(
+                    f"{folder} holds a run with another {section}.{name}: it can only be resumed as it was begun"
+                )
+
+
+def _write_config(folder: Path, config: TrainConfig) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG).write_text(yaml.safe_dump(ours, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    return folder
+    text = yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True)
+    (folder / CONFIG).write_text(text, encoding="utf-8")

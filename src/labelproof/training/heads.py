@@ -108,6 +108,8 @@ def resolve_head(config: HeadConfig, labels: Any) -> HeadConfig:
 def build_head(config: HeadConfig, in_features: int, n_labels: int, labels: Any = None) -> Head:
     """Return the head of a resolved configuration, with weights from torch's generator.
 
+    One that is too large for memory is a ValueError.
+
     Parameters
     ----------
     config
@@ -117,16 +119,10 @@ def build_head(config: HeadConfig, in_features: int, n_labels: int, labels: Any 
     labels
         CSR array of the training labels, for ``order="spread"``; None where a state dict follows, which has the order.
     """
-    options = config.options
-    if config.kind == "bottleneck":
-        return BottleneckHead(in_features, n_labels, options.pop("d"), **options)
-    if config.kind == "linear":
-        return LinearHead(in_features, n_labels, **options)
-    order = options.pop("order", None)
-    places = spread_order(labels, swaps=100) if order == "spread" and labels is not None else None
-    k, slack = options.pop("k"), options.pop("slack")
-    path = dft_path(k, n_labels, options.get("nodes"))
-    return DFTHead(in_features, n_labels, k, slack, order=places, path=path, **options)
+    try:
+        return _head(config, in_features, n_labels, labels)
+    except RuntimeError as error:  # what torch raises
+        raise ValueError(f"head must fit into memory, got {str(error).splitlines()[0]}") from error
 
 
 def dft_path(k: int, n_labels: int, nodes: str | None) -> Literal["fft", "dense"]:
@@ -137,3 +133,16 @@ def dft_path(k: int, n_labels: int, nodes: str | None) -> Literal["fft", "dense"
     """
     few = 2 * k + 1 <= COLUMNS_PER_STAGE * math.log2(n_labels)
     return "dense" if few or nodes == "learned" else "fft"
+
+
+def _head(config: HeadConfig, in_features: int, n_labels: int, labels: Any) -> Head:
+    options = config.options
+    if config.kind == "bottleneck":
+        return BottleneckHead(in_features, n_labels, options.pop("d"), **options)
+    if config.kind == "linear":
+        return LinearHead(in_features, n_labels, **options)
+    order = options.pop("order", None)
+    places = spread_order(labels, swaps=100) if order == "spread" and labels is not None else None
+    k, slack = options.pop("k"), options.pop("slack")
+    path = dft_path(k, n_labels, options.get("nodes"))
+    return DFTHead(in_features, n_labels, k, slack, order=places, path=path, **options)

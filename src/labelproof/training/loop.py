@@ -1,6 +1,7 @@
 """One training run in Lightning: early stopping, best weights, checkpoints, resuming."""
 
 import logging
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, RichProgressBar
 
@@ -64,18 +66,25 @@ def train(
     if best is not None:
         callbacks.append(best)
         if config.patience is not None:
-            mode = "max" if greater else "min"
-            early = EarlyStopping(config.monitor, patience=config.patience, mode=mode, check_on_train_epoch_end=False)
-            callbacks.append(early)  # checked after validation, so that the checkpoint knows of it
+            early = EarlyStopping(
+                config.monitor,
+                patience=config.patience,
+                mode="max" if greater else "min",
+                check_finite=config.monitor == "loss",  # a metric may be undefined in one epoch and not in the next
+                check_on_train_epoch_end=False,  # but after validation, so that the checkpoint knows of it
+            )
+            callbacks.append(early)
     callbacks.append(history)
     checkpoint = None if folder is None else folder / CHECKPOINT
+    data = training.fingerprint()
     if checkpoint is not None:
-        callbacks.append(LastCheckpoint(checkpoint))
+        callbacks.append(LastCheckpoint(checkpoint, data))
     start = checkpoint if resume and checkpoint is not None and checkpoint.exists() else None
-    if start is None or not _is_finished(start, module, history, best, config.epochs):
+    if start is None or not _is_finished(start, module, history, best, config.epochs, data):
         _run(module, training, validation, config, callbacks, folder=folder, start=start, progress=progress)
     if best is not None and best.weights:
         module.load_state_dict(best.weights)
+    _require_numbers(module, best)
     return history.rows
 
 
@@ -90,7 +99,7 @@ def _run(
     start: Path | None,
     progress: bool,
 ) -> None:
-    with _quiet():
+    with _quiet(), _in_our_words():
         trainer = Trainer(
             accelerator=config.accelerator,
             devices=config.devices,
@@ -120,16 +129,22 @@ def _run(
 
 
 def _is_finished(
-    checkpoint: Path, module: TrainingModule, history: History, best: BestWeights | None, epochs: int
+    checkpoint: Path, module: TrainingModule, history: History, best: BestWeights | None, epochs: int, data: str
 ) -> bool:
-    """Take over a run that had come to its end, by patience or by its number of epochs."""
+    """Take over a run that had come to its end, by patience or by its number of epochs; refuse one on other data."""
     content = read_checkpoint(checkpoint)
     states = content["callbacks"]
+    try:
+        module.load_state_dict(content["state_dict"])
+        same = states[LastCheckpoint.__name__]["data"] == data
+    except (RuntimeError, KeyError):  # weights of other sizes
+        same = False
+    if not same:
+        raise ValueError(f"{checkpoint.parent} holds a run on other data: it can only be resumed as it was begun")
     past: dict[str, Any] = states[history.state_key]
     if not past["finished"] or (past["rows"][-1]["epoch"] < epochs and not _stopped_early(states)):
         return False
     history.load_state_dict(past)
-    module.load_state_dict(content["state_dict"])
     if best is not None:
         best.load_state_dict(states[best.state_key])
     return True
@@ -137,6 +152,14 @@ def _is_finished(
 
 def _stopped_early(states: dict[str, Any]) -> bool:
     return any(state.get("stopped_epoch", 0) > 0 for state in states.values())
+
+
+def _require_numbers(module: TrainingModule, best: BestWeights | None) -> None:
+    """Refuse a model that has learned nothing that can be used."""
+    if not all(bool(parameter.isfinite().all()) for parameter in module.parameters()):
+        raise ValueError("training diverged: weights are no finite numbers any more; a smaller trainer.lr may help")
+    if best is not None and not best.weights:
+        raise ValueError(f"trainer.monitor must be a number in some epoch, got NaN for {best.monitor} in all of them")
 
 
 def _logger(config: TrainerConfig, folder: Path | None) -> Any:
@@ -147,6 +170,21 @@ def _logger(config: TrainerConfig, folder: Path | None) -> Any:
     from lightning.pytorch.loggers import TensorBoardLogger
 
     return TensorBoardLogger(str(folder), name="tensorboard", version="")
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """Turn a device that is not there into a ValueError, and what Lightning makes of Ctrl-C back into what it was."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    except MisconfigurationException as error:
+        raise ValueError(f"trainer: {error}") from error
+    except SystemExit as error:
+        if error.code != 1:  # another device has done its part
+            raise
+        signal.signal(signal.SIGINT, handler)  # Lightning has set it to be ignored
+        raise KeyboardInterrupt from error
 
 
 @contextmanager

@@ -80,7 +80,7 @@ class LabelMetric(Metric):
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Add a batch: scores and labels (0 and 1), both (n, n_labels)."""
         metric = self._metric()
-        score = preds.detach().float().cpu().numpy()
+        score = preds.detach().to(torch.promote_types(preds.dtype, torch.float32)).cpu().numpy()
         truth = target.detach().cpu().numpy()
         part = self._read(score, metric.kind)
         sums = metric.statistics(Batch(truth, **part))

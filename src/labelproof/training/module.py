@@ -17,6 +17,7 @@ from labelproof.metrics import by_name
 from labelproof.training.batches import Batch
 from labelproof.training.config import TrainerConfig
 from labelproof.training.heads import Head
+from labelproof.training.scoring import spread_rows
 
 __all__ = ["TrainingModule"]
 
@@ -96,11 +97,14 @@ class TrainingModule(LightningModule):
         self._validation_loss, self._kept = _Mean(), []
 
     def validation_step(self, batch: Batch, _index: int) -> None:
-        """Add a batch to the loss, and keep its logits for the metrics as long as there is room."""
+        """Add a batch to the loss, and keep of its logits for the metrics what there is room for."""
         logits = self(*batch.inputs)
         self._validation_loss.add(self.loss(logits, batch.targets(self.n_labels)), len(logits))
-        if sum(kept.size for kept, _ in self._kept) < MOST_SCORES:
-            self._kept.append((logits.float().cpu().numpy(), batch.labels(self.n_labels)))
+        if self.metric_names:
+            room = MOST_SCORES // int(self.trainer.num_val_batches[0])
+            rows = spread_rows(len(logits), self.n_labels, room)
+            scores = logits[rows].to(torch.promote_types(logits.dtype, torch.float32))
+            self._kept.append((scores.cpu().numpy(), batch.labels(self.n_labels)[rows]))
 
     def on_validation_epoch_end(self) -> None:
         """Log the loss and the metrics of the epoch."""
@@ -151,6 +155,8 @@ class TrainingModule(LightningModule):
 
     def _metrics(self) -> dict[str, float]:
         logits = np.concatenate([kept for kept, _ in self._kept])
+        if not np.isfinite(logits).all():  # training diverges: it goes back to an epoch before, or says so at its end
+            return dict.fromkeys(self.metric_names, math.nan)
         truth = scipy.sparse.vstack([labels for _, labels in self._kept], format="csr")
         metrics = [by_name(name) for name in self.metric_names]
         kinds = {metric.kind for metric in metrics}

@@ -30,7 +30,8 @@ def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
     Parameters
     ----------
     dataset
-        With the parts "train", "valid" and "test", of which only the first is needed, or without a split.
+        With the parts "train", "valid" and "test", of which only the first is needed, or without a split. Another
+        part is refused, so that no examples are lost by a misspelt name.
     config
         Shares of the test and validation parts, and how many training examples a label must have.
     seed
@@ -49,6 +50,10 @@ def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
         training = dataset
     if training is None:
         raise ValueError(f"the data must have a part named train, got {', '.join(dataset.parts)}")
+    used = {name for part in (training, validation, test) if part is not None for name in part.parts}
+    unused = [name for name in dataset.parts if name not in used]
+    if unused:
+        raise ValueError(f"the parts of the data must be one each of train, valid and test, got {unused[0]!r} too")
     if test is None and config.test > 0:
         training, test = _hold_out(training, config.test, seed)
     if validation is None and config.validation > 0:
@@ -63,12 +68,14 @@ def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
 
 
 def inputs_of(dataset: Dataset, kind: str) -> Any:
-    """Return what an encoder of this kind reads: features, image paths, or texts."""
+    """Return what an encoder of this kind reads: features, image paths, or texts, pairs joined by a blank line."""
     field = {"features": "features", "image": "image_paths"}.get(kind, "texts")
     inputs = getattr(dataset, field)
     if inputs is None:
         have = [name for name in ("features", "texts", "image_paths") if getattr(dataset, name) is not None]
         raise ValueError(f"the encoder {kind!r} needs data with {field}, got {' and '.join(have) or 'labels only'}")
+    if field == "texts" and dataset.text_pairs is not None:
+        return [f"{first}\n\n{second}" for first, second in zip(inputs, dataset.text_pairs, strict=True)]
     return list(inputs) if isinstance(inputs, tuple) else inputs
 
 
@@ -78,6 +85,8 @@ def _part(dataset: Dataset, names: tuple[str, ...]) -> Dataset | None:
 
 def _hold_out(training: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:
     """Hold out at least one example, unless only one is there."""
+    if len(training) < 2:
+        return training, None
     parts = {"kept": 1 - share, "held": share}
     split = iterative_stratification(training.labels, parts, groups=training.groups, seed=seed)
     if len(set(split.tolist())) < 2:  # few examples, each of which is worth more to the larger part

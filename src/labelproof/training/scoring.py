@@ -16,7 +16,7 @@ from labelproof.encoders import Encoder, Prepared
 from labelproof.metrics import Accumulator, evaluate
 from labelproof.training.heads import Head
 
-__all__ = ["batch_logits", "forward", "metrics_of", "row_blocks", "to_probabilities"]
+__all__ = ["batch_logits", "forward", "metrics_of", "row_blocks", "spread_rows", "to_probabilities"]
 
 MOST_SCORES = 10**8  # logits that are kept at once
 STREAMED = ("micro-f1", "macro-f1", "samples-f1", "hamming-loss", "exact-match", "precision@1", "precision@5", "ndcg@5")
@@ -30,18 +30,24 @@ def forward(encoder: Encoder, head: Head, batch: tuple[Tensor, ...]) -> Tensor:
 
 
 def batch_logits(
-    encoder: Encoder, head: Head, prepared: Prepared, *, rows: int | None = None, batch_size: int = 256
+    encoder: Encoder,
+    head: Head,
+    prepared: Prepared,
+    *,
+    rows: npt.NDArray[np.int64] | None = None,
+    batch_size: int = 256,
 ) -> Iterator[npt.NDArray[Any]]:
-    """Yield the logits of prepared examples in their order, float arrays (at most batch_size, n_labels).
+    """Yield the logits of prepared examples, or of these rows of them, float arrays (at most batch_size, n_labels).
 
-    Encoder and head are left as they were, in training or not. With ``rows`` only so many examples are taken.
+    Encoder and head are left as they were, in training or not.
     """
-    for block in row_blocks(len(prepared) if rows is None else rows, batch_size):
+    chosen = np.arange(len(prepared)) if rows is None else rows
+    for block in row_blocks(len(chosen), batch_size):
         was_training = encoder.training, head.training
         encoder.eval(), head.eval()
         try:
             with torch.inference_mode():
-                logits = forward(encoder, head, encoder.collate(prepared, np.arange(block.start, block.stop)))
+                logits = forward(encoder, head, encoder.collate(prepared, chosen[block]))
         finally:
             encoder.train(was_training[0]), head.train(was_training[1])
         yield logits.cpu().numpy()
@@ -54,6 +60,16 @@ def row_blocks(n: int, size: int) -> Iterator[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     yield from (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def spread_rows(n: int, n_labels: int, most: int) -> npt.NDArray[np.int64]:
+    """Return rows, evenly spread over all n, whose scores are no more than so many: files are often in some order.
+
+    >>> spread_rows(10, 100, 400), spread_rows(3, 100, 10)
+    (array([0, 2, 5, 7]), array([0]))
+    """
+    kept = max(1, min(n, most // n_labels))
+    return np.arange(kept, dtype=np.int64) * n // kept
 
 
 def to_probabilities(logits: npt.NDArray[Any], kind: str, **options: Any) -> npt.NDArray[Any]:
@@ -95,6 +111,8 @@ def metrics_of(labels: Any, blocks: Iterator[npt.NDArray[Any]], rule: Rule) -> d
         By the names of `labelproof.metrics`; None where a metric is not defined.
     """
     n, n_labels = labels.shape
+    if not n:
+        raise ValueError("examples must be at least one to be evaluated, got none")
     if n * n_labels <= MOST_SCORES:
         logits = np.concatenate(list(blocks))
         values = evaluate(labels, logits, rule.decide(logits, sparse=True), scores="logits", ks=(1, 3, 5))

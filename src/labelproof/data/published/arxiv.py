@@ -12,7 +12,7 @@ from typing import Any
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import Example, collect
 from labelproof.data.jsonl import iter_objects, string_list
-from labelproof.data.parts import find_parts, join_parts
+from labelproof.data.parts import read_parts
 from labelproof.data.textfile import LIMITS, Limits
 from labelproof.errors import DataFormatError
 
@@ -21,10 +21,9 @@ __all__ = ["iter_arxiv", "read_arxiv"]
 
 def read_arxiv(path: Path, limits: Limits = LIMITS) -> Dataset:
     """Read a file of metadata, or the parts in a folder."""
-    if not path.is_dir():
-        return collect(iter_arxiv(path, limits))
-    parts = find_parts(path)
-    return join_parts({name: collect(iter_arxiv(file, limits)) for name, (file, *_) in parts.items()})
+    if path.is_dir():
+        return read_parts(path, lambda files: collect(iter_arxiv(files[0], limits)))
+    return collect(iter_arxiv(path, limits))
 
 
 def iter_arxiv(path: Path, limits: Limits = LIMITS) -> Iterator[Example]:
@@ -40,17 +39,17 @@ def iter_arxiv(path: Path, limits: Limits = LIMITS) -> Iterator[Example]:
 
 
 def _line(text: Any) -> str:
-    return " ".join(str(text).split())
+    return " ".join(str(text or "").split())
 
 
 def _day(row: dict[str, Any], where: str) -> str:
     """Return the day of the first version."""
     if "published" in row:
-        return str(row["published"])[:10]
+        return str(row["published"] or "")[:10]
     versions = row.get("versions")
     if versions:
         try:
             return parsedate_to_datetime(versions[0]["created"]).date().isoformat()
-        except (ValueError, TypeError, KeyError, IndexError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise DataFormatError(f"{where}: expected versions with a day 'created' ({error})") from error
-    return str(row.get("update_date", ""))
+    return str(row.get("update_date") or "")

@@ -19,10 +19,12 @@ def read_coco(path: Path, limits: Limits = LIMITS) -> Dataset:
     """Read one file of annotations, or those in a folder or its folder ``annotations`` as parts.
 
     Images without objects are kept. The image of an example is ``<folder>/train2017/<file_name>``, whether it is
-    there or not, where ``train2017`` is how the file of annotations ends.
+    there or not, where ``train2017`` is how the file of annotations ends, and the folder is that around
+    ``annotations`` for a file in a folder of this name.
     """
     if path.is_file():
-        return _read(path, path.parent, limits)
+        folder = path.parent
+        return _read(path, folder.parent if folder.name == "annotations" else folder, limits)
     inside = path / "annotations" if (path / "annotations").is_dir() else path
     parts = {}
     for name, called in _PARTS.items():
@@ -42,7 +44,9 @@ def _read(path: Path, root: Path, limits: Limits) -> Dataset:
     try:
         for section, item in iter_members(path, limits):
             if section == "images":
-                files[item["id"]] = item["file_name"]
+                if item["id"] in files:
+                    raise DataFormatError(f"{path.name}: expected every image once, got image {item['id']} twice")
+                files[item["id"]] = str(item["file_name"])
             elif section == "annotations":
                 labels.setdefault(item["image_id"], []).append(item["category_id"])
             elif section == "categories":
@@ -53,10 +57,12 @@ def _read(path: Path, root: Path, limits: Limits) -> Dataset:
         ) from error
     unknown = labels.keys() - files.keys()
     if unknown:
-        raise DataFormatError(f"{path.name}: expected annotations of images in the file, got image {min(unknown)}")
+        raise DataFormatError(
+            f"{path.name}: expected annotations of images in the file, got image {min(map(str, unknown))}"
+        )
     wrong = {category for found in labels.values() for category in found} - names.keys()
     if wrong:
-        raise DataFormatError(f"{path.name}: expected categories in the file, got category {min(wrong)}")
+        raise DataFormatError(f"{path.name}: expected categories in the file, got category {min(map(str, wrong))}")
     match = re.search(r"instances_(\w+)\.json", path.name)
     folder = root / match[1] if match else root
     return collect(

@@ -30,8 +30,6 @@ def read_corpus(path: Path, limits: Limits = LIMITS, *, level: str = "document")
     level
         ``document``: sentences are joined, and so are their labels; ``sentence``: each stands for itself.
     """
-    if level not in ("document", "sentence"):
-        raise ValueError(f"level must be 'document' or 'sentence', got {level!r}")
     if path.is_dir():
         files = sorted(path.glob("*.jsonl*"))
         if len(files) != 1:
@@ -42,13 +40,14 @@ def read_corpus(path: Path, limits: Limits = LIMITS, *, level: str = "document")
 
 def iter_corpus(path: Path, limits: Limits = LIMITS, *, level: str = "document") -> Iterator[Example]:
     """Yield the documents or sentences of a corpus."""
+    if level not in ("document", "sentence"):
+        raise ValueError(f"level must be 'document' or 'sentence', got {level!r}")
     for where, row in iter_objects(path, limits):
         sentences, labels, pmid = _fields(row, where)
-        if level == "sentence":
-            for sentence, paths in zip(sentences, labels, strict=True):
-                yield Example(_closed(paths), text=sentence, group=pmid)
-        else:
-            yield Example(_closed(label for paths in labels for label in paths), text=" ".join(sentences), group=pmid)
+        if level == "document":
+            sentences, labels = [" ".join(sentences)], [[label for paths in labels for label in paths]]
+        for sentence, paths in zip(sentences, labels, strict=True):
+            yield Example(_closed(paths, where), text=sentence, group=pmid)
 
 
 def _fields(row: dict[str, Any], where: str) -> tuple[list[str], list[list[str]], str]:
@@ -60,5 +59,8 @@ def _fields(row: dict[str, Any], where: str) -> tuple[list[str], list[list[str]]
     return sentences, labels, str(row.get("pmid", ""))
 
 
-def _closed(paths: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for path in paths for name in prefixes(path, " > ")))
+def _closed(paths: list[str], where: str) -> tuple[str, ...]:
+    try:
+        return tuple(dict.fromkeys(name for path in paths for name in prefixes(path, " > ")))
+    except ValueError as error:
+        raise DataFormatError(f"{where}: {error}") from error

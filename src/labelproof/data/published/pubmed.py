@@ -47,7 +47,8 @@ _Article = tuple[str, str, list[str], str]
 def _from_json(path: Path, limits: Limits) -> Iterator[_Article]:
     for where, row in iter_objects(path, limits):
         mesh = string_list(row, "mesh", where)
-        yield str(row.get("title", "")), str(row.get("abstract", "")), mesh, str(row.get("year") or "")
+        title, abstract, year = (str(row.get(name) or "") for name in ("title", "abstract", "year"))
+        yield title, abstract, mesh, year
 
 
 def _from_xml(path: Path, limits: Limits) -> Iterator[_Article]:

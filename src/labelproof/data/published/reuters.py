@@ -76,17 +76,19 @@ def _example(story: str) -> Example | None:
     split = _PARTS.get(attributes.get("LEWISSPLIT", ""))
     if attributes.get("TOPICS") != "YES" or split is None:
         return None
-    labels = tuple(html.unescape(topic) for topic in re.findall(r"<D>(.*?)</D>", _within(story, "TOPICS")))
+    topics = (piece.partition("</D>")[0] for piece in _within(story, "TOPICS").split("<D>")[1:])
+    labels = tuple(html.unescape(topic) for topic in topics if topic)
     content = _within(story, "TEXT")
     text = "\n\n".join(part for part in (_within(content, "TITLE"), _within(content, "BODY")) if part)
     if not text:  # stories of TYPE="UNPROC" have neither
-        text = re.sub(r"<[^>]*>", "", content)
+        text = re.sub(r"<[^<>]*>", "", content)
     return Example(labels, text=_CONTROL.sub("", html.unescape(text)).strip(), split=split, time=_date(story))
 
 
 def _within(text: str, tag: str) -> str:
-    match = re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", text, re.DOTALL)
-    return "" if match is None else match[1].strip()
+    opening = re.search(rf"<{tag}\b[^<>]*>", text)
+    content, closing, _ = text[opening.end() :].partition(f"</{tag}>") if opening else ("", "", "")
+    return content.strip() if closing else ""
 
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")

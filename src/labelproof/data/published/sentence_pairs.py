@@ -7,7 +7,7 @@ from labelproof.data.dataset import Dataset
 from labelproof.data.delimited import iter_table
 from labelproof.data.examples import Example, collect
 from labelproof.data.jsonl import iter_objects
-from labelproof.data.parts import find_parts, join_parts
+from labelproof.data.parts import read_parts
 from labelproof.data.textfile import LIMITS, Limits, bare_name
 from labelproof.errors import DataFormatError
 
@@ -19,12 +19,9 @@ _SICK_PARTS = {"TRAIN": "train", "TRIAL": "valid", "TEST": "test"}
 
 def read_snli(path: Path, limits: Limits = LIMITS) -> Dataset:
     """Read a file of SNLI, or the parts in a folder."""
-    if not path.is_dir():
-        return collect(iter_snli(path, limits), label_names=CLASSES)
-    parts = find_parts(path)
-    return join_parts(
-        {name: collect(iter_snli(file, limits), label_names=CLASSES) for name, (file, *_) in parts.items()}
-    )
+    if path.is_dir():
+        return read_parts(path, lambda files: collect(iter_snli(files[0], limits), label_names=CLASSES))
+    return collect(iter_snli(path, limits), label_names=CLASSES)
 
 
 def iter_snli(path: Path, limits: Limits = LIMITS) -> Iterator[Example]:
