@@ -29,8 +29,10 @@ and test parts and the same features (given ones, or TF-IDF of the configuration
   3, 10, 30 and 100 (arxiv: 3, 10 and 30) by the micro-F1 of the validation part, on 50 or 100 labels at random where
   there are more. Labels without a training example, two of arxiv, are never predicted; scikit-learn would give them the
   constant score 0.
+- **linear SVM**: OneVsRestClassifier(LinearSVC), squared hinge loss with a bias; C from 0.01, 0.03, 0.1, 0.3, 1 and 3
+  in the same way. Its decision values are no logits: ½ stands for a value of 0.
 - **LibMultiLabel**: its linear one-vs-rest method with its defaults (L2-regularised squared hinge loss, C = 1), trained
-  by its own package. Its values are no logits: ½ stands for a value of 0.
+  by its own package, without a bias. ½ stands for a value of 0.
 
 micro-F1: with one threshold for all labels, tuned on the validation part for micro-F1. macro-F1: with one for each
 label, tuned there for macro-F1 and shrunken towards the common one (5 positives). At ½: labels with a probability over
@@ -46,9 +48,16 @@ READING = """
   0.544; logistic regression, which has 42 million weights there, has 0.553.
 - macro-F1 with tuned thresholds is lower on texts, by half a point to 6 points: rare labels, which have weights of
   their own in logistic regression, share our hidden features with frequent ones. At ½ it is higher.
-- LibMultiLabel's squared hinge loss ranks the labels of mesh_pubmed better: its P@3 and P@5 are two points above ours
-  and those of logistic regression on the same features. We have no such loss. On given binary features (bibtex,
-  delicious) its default C = 1 is far too large.
+- **The linear SVM is the best model of TF-IDF texts**: in micro-F1 it is ahead of ours by 1.7 points (reuters), 0.7
+  (arxiv), 1.9 (debtags) and 2.5 (mesh_pubmed), and in macro-F1 by 5 to 8; on given binary features (bibtex, delicious)
+  ours is ahead by 1.4 and 1.5. What makes the difference is neither the loss alone nor the hidden layer alone: our
+  network with the squared hinge loss has a validation micro-F1 of 0.527 on mesh_pubmed (0.544 with cross entropy), and
+  one linear layer on reuters, trained by AdamW with the squared hinge loss, has 0.838 on the test part where the SVM
+  has 0.884. It is the optimum under an L2 penalty, which each label reaches with weights of its own and which stopping
+  early does not replace. For such texts take scikit-learn's LinearSVC; decision rules, metrics, audit and proofs work on
+  it all the same (`docs/examples/sklearn_pipeline.py`).
+- LibMultiLabel, the same SVM without a bias and with C = 1, ranks the labels of mesh_pubmed two points better at P@3 and
+  P@5 than ours; on given binary features its C is far too large.
 - All label sets that were verified are argmaxable: with 256 to 1,024 features no output layer here is a narrow one.
 """
 

@@ -404,14 +404,23 @@ def test_a_label_that_the_model_does_not_know_is_named_with_the_file(here, tmp_p
     Path(tmp_path, "a.csv").write_text("text,labels\nant,ant;zebra\n")
     refused(
         run("evaluate", "--model", "run", "--data", tmp_path / "a.csv"),
-        "a.csv: examples must have no labels but those of the model, got 'zebra'",
+        "a.csv: examples must have no labels but those of the model, got 'zebra' (--drop-unknown leaves out labels",
     )
+    shown = run("evaluate", "--model", "run", "--data", tmp_path / "a.csv", "--drop-unknown")
+    assert "a.csv, 1 unknown label left out: 1 example × 8 labels" in shown.stdout
+    Path(tmp_path, "b.csv").write_text("text,labels\nant,ant\n")
+    found = [
+        json.loads(run("evaluate", "--model", "run", "--data", tmp_path / name, *more, "--json").stdout)
+        for name, more in (("a.csv", ["--drop-unknown"]), ("b.csv", []))
+    ]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--model", "run/model"), "either --scores and --labels, or --model and --data must be given"),
+        (("--scores", "s.npy", "--labels", "y.npy", "--drop-unknown"), "--drop-unknown goes with --model"),
         ((), "either --scores and --labels, or --model and --data must be given"),
         (("--model", "run/model", "--data", "data.csv", "--threshold", "0.5"), "a model has its own rule"),
         (("--model", "run/model", "--data", "data.csv", "--metric", "ndcg@7", "--fail-under", "0.5"), "got ndcg@7"),

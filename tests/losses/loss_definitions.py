@@ -92,3 +92,16 @@ def a_batch(n=24, n_labels=7, *, dtype=torch.float64, seed=0, spread=2.0, share=
     for i in range(n):
         targets[i, i % n_labels], targets[i, (i + 1) % n_labels] = 1, 0
     return logits.to(dtype), targets.to(dtype)
+
+
+def assert_gradients_are_apart(loss, logits, targets):
+    """Write into one gradient, and see whether the next one of the same graph has changed."""
+    z = logits.detach().clone().requires_grad_()
+    value = loss(z, targets)
+    (first,) = torch.autograd.grad(value, z, retain_graph=True)
+    expected = first.clone()
+    first.fill_(7)
+    (second,) = torch.autograd.grad(3 * value, z, retain_graph=True)
+    torch.testing.assert_close(second, 3 * expected)
+    second.fill_(7)
+    torch.testing.assert_close(torch.autograd.grad(value, z)[0], expected)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
-from loss_definitions import EVERY_LOSS, a_batch
+from loss_definitions import EVERY_LOSS, a_batch, assert_gradients_are_apart
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from labelproof import functional
@@ -200,6 +200,12 @@ def test_gradients_can_be_taken_in_batches(name):
     (gradients,) = torch.autograd.grad(loss, logits, factors, is_grads_batched=True)
     expected = value_and_gradient(EVERY_LOSS[name](), logits, targets)[1]
     torch.testing.assert_close(gradients, factors.view(2, 1, 1) * expected)
+
+
+@every_loss
+def test_a_gradient_that_was_given_away_is_not_the_one_of_the_next_call(make):
+    logits, targets = a_batch(8, 5, dtype=torch.float32)
+    assert_gradients_are_apart(make(), logits, targets)
 
 
 def test_targets_and_weights_can_have_a_gradient_too():

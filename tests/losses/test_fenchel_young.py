@@ -338,3 +338,11 @@ def test_bad_input_is_refused_in_one_sentence():
         sparsemax_loss(z, [[0], [1], [2]], mask=torch.ones(3, 4))
     with pytest.raises(ValueError, match=r"logits must have shape .* with at least one label, got \(3, 0\)"):
         sparsemax_loss(torch.zeros(3, 0), torch.zeros(3, 0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n_labels", [7, 400])
+def test_a_gradient_that_was_given_away_is_not_the_one_of_the_next_call(n_labels, dtype):
+    logits = 3 * torch.randn(6, n_labels, dtype=dtype)
+    for alpha in (1.0, 1.5, 2.0):
+        assert_gradients_are_apart(EntmaxLoss(alpha), logits, torch.arange(6))

@@ -18,7 +18,7 @@ from labelproof.decisions import PerLabelThreshold, TopK
 from labelproof.heads import BottleneckHead, DFTHead
 from labelproof.training import fit, fitting
 from labelproof.training.batches import ShuffledBatches
-from labelproof.training.choices import DECISIONS, LOSSES
+from labelproof.training.choices import DECISIONS, LOSSES, SHRINKAGE, build_rule
 from labelproof.training.config import DataConfig, HeadConfig
 from labelproof.training.curves import plot_history
 from labelproof.training.heads import LinearHead, build_head, resolve_head
@@ -235,8 +235,30 @@ def test_the_training_part_fixes_the_labels(features):
     labels[100:, 0] = True
     split = np.array(["train"] * 100 + ["test"] * 20)
     data = features.with_labels(labels).with_split(split)
-    parts = divide(data, DataConfig(validation=0.0, min_count=2), seed=0)
-    assert parts.test.label_names == parts.training.label_names == features.label_names[1:]
+    for least in (1, 2):
+        parts = divide(data, DataConfig(validation=0.0, min_count=least), seed=0)
+        assert parts.test.label_names == parts.training.label_names == features.label_names[1:]
+        assert parts.test.dropped == {features.label_names[0]: 20}
+    assert divide(data, DataConfig(validation=0.0, min_count=0), seed=0).test.label_names == features.label_names
+
+
+def test_where_a_column_of_times_is_named_the_latest_examples_are_held_out(features):
+    timed = replace(features, times=np.roll(np.arange(120), 7))
+    parts = divide(timed, DataConfig(time="year", validation=0.25, test=0.2), seed=0)
+    assert sorted(parts.training.times) == list(range(72))
+    assert sorted(parts.validation.times) == list(range(72, 96))
+    assert sorted(parts.test.times) == list(range(96, 120))
+
+
+def test_times_that_leave_nothing_to_hold_out_are_refused(features):
+    timed = replace(features, times=np.full(120, 2024))
+    with pytest.raises(ValueError, match=r"data.time must have later times for a share of 0.1 of the examples"):
+        divide(timed, DataConfig(time="year"), seed=0)
+
+
+def test_thresholds_of_labels_with_few_examples_are_pulled_to_the_common_one():
+    assert build_rule("per-label", {}).shrinkage == SHRINKAGE
+    assert build_rule("per-label", {"shrinkage": 0.0}).shrinkage == 0
 
 
 def test_data_without_a_training_part_are_refused(features):

@@ -58,6 +58,9 @@ def evaluate(
         Path | None,
         typer.Option(help="Examples with labels, for --model; of a split, the part test.", show_default=False),
     ] = None,
+    drop_unknown: Annotated[
+        bool, typer.Option("--drop-unknown", help="Leave out labels of --data that the model does not know.")
+    ] = False,
     rule: Annotated[
         Path | None, typer.Option(help="Decision rule that labelproof tune wrote.", show_default=False)
     ] = None,
@@ -83,8 +86,10 @@ def evaluate(
     if model is not None and data is not None:
         if (rule, threshold, score_kind) != (None, None, None):
             raise ValueError("--rule, --threshold and --score-kind go with --scores: a model has its own rule")
-        found = _of_model(model, data)
+        found = _of_model(model, data, drop_unknown=drop_unknown)
     elif scores is not None and labels is not None:
+        if drop_unknown:
+            raise ValueError("--drop-unknown goes with --model: scores have no names of labels")
         chosen = _rule(rule, threshold)
         if fail_under is not None and chosen is None and measure.kind == "set":
             raise ValueError(f"--fail-under with {metric} needs --rule or --threshold, got neither")
@@ -114,7 +119,7 @@ class _Evaluation:
     values: dict[str, float]
 
 
-def _of_model(model: Path, data: Path) -> _Evaluation:
+def _of_model(model: Path, data: Path, *, drop_unknown: bool) -> _Evaluation:
     from labelproof.data import load_dataset
     from labelproof.models import load_model
 
@@ -124,10 +129,15 @@ def _of_model(model: Path, data: Path) -> _Evaluation:
     examples, name = load_dataset(str(data), **columns), data.name
     if "test" in examples.parts:  # of the others, at least one was trained on
         examples, name = examples.part("test"), f"{name}, part test"
+    if drop_unknown:
+        examples = examples.restrict_to(loaded.label_names, unknown="drop")
+        name = f"{name}, {plural(len(examples.dropped), 'unknown label')} left out" if examples.dropped else name
     try:
         measured = loaded.evaluate(examples).items()
     except ValueError as error:
-        raise DataFormatError(f"{name}: {error}") from error
+        all_known = set(examples.label_names) <= set(loaded.label_names)
+        hint = "" if all_known else " (--drop-unknown leaves out labels that the model does not know)"
+        raise DataFormatError(f"{name}: {error}{hint}") from error
     values = {metric: math.nan if value is None else value for metric, value in measured}
     return _Evaluation(name, len(examples), len(loaded.label_names), loaded.rule, values)
 

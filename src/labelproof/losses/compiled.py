@@ -1,7 +1,7 @@
 """When the compiled loops stand in for plain torch, and what they take."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from torch import Tensor
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
 
-__all__ = ["applies", "target_arrays", "vector"]
+__all__ = ["Task", "applies", "sum_of", "target_arrays", "vector"]
 
 Array = npt.NDArray[np.float32]
 
@@ -28,6 +28,49 @@ def applies(logits: Tensor, *data: Tensor | SparseTargets | float | None) -> boo
     if is_wrapped(logits):
         return False
     return not any(isinstance(part, Tensor) and (part.requires_grad or is_wrapped(part)) for part in data)
+
+
+class Task(Protocol):
+    """A sum of losses, but for the logits."""
+
+    def plain(self, logits: Tensor) -> Tensor:
+        """Return the sum in plain torch, to be differentiated more than once."""
+        ...
+
+    def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor | None]:
+        """Return the sum by the compiled loops, and with it its gradient if one is wanted."""
+        ...
+
+
+def sum_of(task: Task, logits: Tensor) -> Tensor:
+    """Return the sum of a task by the compiled loops."""
+    wants_gradient = logits.requires_grad and torch.is_grad_enabled()
+    total: Tensor = _Sum.apply(logits, task, wants_gradient)  # type: ignore[no-untyped-call]
+    return total
+
+
+class _Sum(torch.autograd.Function):
+    """The sum of a task, whose gradient is computed with it."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, task: Task, wants_gradient: bool) -> Tensor:
+        ctx.save_for_backward(logits)
+        ctx.task = task
+        total, ctx.gradient = task.compiled(logits, wants_gradient)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor, None, None]:
+        (logits,) = ctx.saved_tensors
+        if torch.is_grad_enabled() or is_wrapped(by_sum):  # the gradient itself is to be differentiated or mapped
+            with torch.enable_grad():
+                total = ctx.task.plain(logits)
+            (gradient,) = torch.autograd.grad(total, logits, by_sum, create_graph=torch.is_grad_enabled())
+            return gradient, None, None
+        gradient, ctx.gradient = ctx.gradient, None  # given away, not lent: who gets it may write into it
+        if gradient is None:
+            _, gradient = ctx.task.compiled(logits, True)
+        return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), None, None
 
 
 def target_arrays(targets: Tensor | SparseTargets) -> tuple[Any, Any, Any]:

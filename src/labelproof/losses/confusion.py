@@ -293,7 +293,8 @@ def average_loss(
         return losses
     share = kept * support if average == "weighted" else kept
     share = share if weight is None else share * weight.to(share)
-    above, below = (share * losses).sum(), share.sum()
+    above = losses.sum() if share is kept else (share * losses).sum()  # what is left out has the loss 0
+    below = share.sum()
     if reduction == "sum":
         return above
     if average == "samples" and process_group is not None:

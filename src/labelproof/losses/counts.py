@@ -67,7 +67,9 @@ def smooth_counts(
     plain = dim == 1 or scores == "logits" or mask is not None or label_weight is not None
     weight = 1.0 if example_weight is None else example_weight
     if not plain and applies(logits, targets, weight, beta, eta):
-        counts: Tensor = _LabelCounts.apply(logits, targets, weight, beta, eta)  # type: ignore[no-untyped-call]
+        wants_gradient = logits.requires_grad and torch.is_grad_enabled()
+        given = logits, targets, weight, beta, eta, wants_gradient
+        counts: Tensor = _LabelCounts.apply(*given)  # type: ignore[no-untyped-call]
         return counts
     steep = _steepen(logits, beta, eta)
     known = _known(logits, mask, example_weight, label_weight)
@@ -75,7 +77,7 @@ def smooth_counts(
 
 
 class _LabelCounts(torch.autograd.Function):
-    """The counts for each label, by the compiled loops."""
+    """The counts for each label, by the compiled loops, which keep the slopes of the scores for the gradient."""
 
     @staticmethod
     def forward(
@@ -85,17 +87,15 @@ class _LabelCounts(torch.autograd.Function):
         weight: Tensor | float,
         beta: Tensor | float,
         eta: Tensor | float,
+        wants_gradient: bool,
     ) -> Tensor:
         ctx.save_for_backward(logits)
         ctx.given = targets, weight, beta, eta
-        counts = torch.empty(4, logits.shape[1])
-        arrays = *_arrays(logits, *ctx.given), counts.numpy()
-        share(count_sums, *arrays, n_items=len(counts[0]), n_numbers=logits.numel(), n_threads=torch.get_num_threads())
-        counts[3] = weight.sum() if isinstance(weight, Tensor) else weight * len(logits)
+        counts, ctx.slopes = _count(logits, *ctx.given, wants_slopes=wants_gradient)
         return counts
 
     @staticmethod
-    def backward(ctx: Any, by_counts: Tensor) -> tuple[Tensor, None, None, None, None]:
+    def backward(ctx: Any, by_counts: Tensor) -> tuple[Tensor | None, ...]:
         (logits,) = ctx.saved_tensors
         targets, weight, beta, eta = ctx.given
         if torch.is_grad_enabled() or is_wrapped(by_counts):  # the gradient itself is to be differentiated or mapped
@@ -103,24 +103,33 @@ class _LabelCounts(torch.autograd.Function):
                 known = _known(logits, None, weight if isinstance(weight, Tensor) else None, None)
                 counts = _plain_counts(_steps(_steepen(logits, beta, eta)), targets, known, 0)
             (gradient,) = torch.autograd.grad(counts, logits, by_counts, create_graph=torch.is_grad_enabled())
-            return gradient, None, None, None, None
-        gradient = torch.empty(logits.shape)
-        arrays = *_arrays(logits, *ctx.given), *by_counts.contiguous().numpy()[:2], gradient.numpy()
-        share(count_gradient, *arrays, n_items=len(logits), n_numbers=logits.numel(), n_threads=torch.get_num_threads())
-        return gradient, None, None, None, None
+            return gradient, None, None, None, None, None
+        slopes, ctx.slopes = ctx.slopes, None  # they become the gradient
+        if slopes is None:
+            _, slopes = _count(logits, *ctx.given, wants_slopes=True)
+        arrays = *target_arrays(targets), *by_counts.contiguous().numpy()[:2], slopes.numpy()
+        share(count_gradient, *arrays, n_items=len(slopes), n_numbers=slopes.numel(), n_threads=torch.get_num_threads())
+        return slopes, None, None, None, None, None
 
 
-def _arrays(
+def _count(
     logits: Tensor,
     targets: Tensor | SparseTargets,
     weight: Tensor | float,
     beta: Tensor | float,
     eta: Tensor | float,
-) -> tuple[Any, ...]:
-    """Return what both loops read."""
-    n, n_labels = logits.shape
+    *,
+    wants_slopes: bool,
+) -> tuple[Tensor, Tensor]:
+    """Return the counts, and the derivative of each weighted score, or nothing in its place."""
+    z = logits.detach().contiguous()
+    n, n_labels = z.shape
+    counts, slopes = torch.empty(4, n_labels), torch.empty_like(z) if wants_slopes else z[:0]
     vectors = vector(weight, n), vector(beta, n_labels), vector(eta, n_labels)
-    return logits.detach().contiguous().numpy(), *target_arrays(targets), *vectors
+    arrays = z.numpy(), *target_arrays(targets), *vectors, counts.numpy(), slopes.numpy()
+    share(count_sums, *arrays, n_items=n_labels, n_numbers=z.numel(), n_threads=torch.get_num_threads())
+    counts[3] = weight.sum() if isinstance(weight, Tensor) else weight * n
+    return counts, slopes
 
 
 def _steepen(logits: Tensor, beta: float | Tensor, eta: float | Tensor) -> Tensor:

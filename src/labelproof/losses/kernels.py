@@ -67,35 +67,27 @@ def _log(x):  # pragma: no cover - compiled
 
 
 @njit(inline="always")
-def _sigmoid(z):  # pragma: no cover - compiled
+def _sigmoid_and_slope(z):  # pragma: no cover - compiled
+    """Return the sigmoid and its derivative, which keeps its digits at both ends."""
     e = _exp(-abs(z))
     t = _ONE / (_ONE + e)
-    return e * t if z < _ZERO else t
-
-
-@njit(inline="always")
-def _slope(z):  # pragma: no cover - compiled
-    """Return the derivative of the sigmoid, which keeps its digits at both ends."""
-    e = _exp(-abs(z))
-    t = _ONE / (_ONE + e)
-    return e * t * t
+    return e * t if z < _ZERO else t, e * t * t
 
 
 @_loop
-def count_sums(Z, Y, ends, columns, weight, beta, eta, sums, team, start, stop):  # pragma: no cover - compiled
+def count_sums(Z, Y, ends, columns, weight, beta, eta, sums, slopes, team, start, stop):  # pragma: no cover - compiled
     """Write Σ_i w_i s_ij y_ij, Σ_i w_i s_ij and Σ_i w_i y_ij of the columns start to stop to the rows of sums.
 
-    The scores are s_ij = sigmoid(beta_j (z_ij + eta_j)).
+    The scores are s_ij = sigmoid(beta_j (z_ij + eta_j)); w_i times their derivatives go to slopes, unless that has no
+    rows.
     """
-    spread(_count_columns, (Z, Y, ends, columns, weight, beta, eta, sums), team, start, stop)
+    spread(_count_columns, (Z, Y, ends, columns, weight, beta, eta, sums, slopes), team, start, stop)
 
 
 @_loop
-def count_gradient(
-    Z, Y, ends, columns, weight, beta, eta, by_hits, by_predicted, G, team, start, stop
-):  # pragma: no cover - compiled
-    """Write ∂/∂z of Σ_j (by_hits_j hits_j + by_predicted_j predicted_j) into rows start to stop of G."""
-    spread(_count_slopes, (Z, Y, ends, columns, weight, beta, eta, by_hits, by_predicted, G), team, start, stop)
+def count_gradient(Y, ends, columns, by_hits, by_predicted, G, team, start, stop):  # pragma: no cover - compiled
+    """Make of the slopes in rows start to stop of G the ∂/∂z of Σ_j (by_hits_j hits_j + by_predicted_j predicted_j)."""
+    spread(_count_gradient, (Y, ends, columns, by_hits, by_predicted, G), team, start, stop)
 
 
 @_loop
@@ -110,60 +102,77 @@ def pointwise_rows(
     spread(_pointwise, (Z, Y, ends, columns, rates, positive, negative, weight, sums, G, faults), team, start, stop)
 
 
+_HITS, _PREDICTED, _POSITIVES, _BETA, _ETA = (part * _COLUMNS for part in range(5))  # where what is kept for labels
+
+
 @_loop
-def _count_columns(Z, Y, ends, columns, weight, beta, eta, sums, start, stop):  # pragma: no cover - compiled
-    work = np.empty(3 * _COLUMNS, np.float32)
+def _count_columns(Z, Y, ends, columns, weight, beta, eta, sums, slopes, start, stop):  # pragma: no cover - compiled
+    work, unwanted = np.empty(5 * _COLUMNS, np.float32), np.empty(_COLUMNS, np.float32)
     sums[:, start:stop] = 0
     for a in range(start, stop, _COLUMNS):
         b = min(a + _COLUMNS, stop)
+        work[_BETA : _BETA + b - a] = beta[a:b]
+        work[_ETA : _ETA + b - a] = eta[a:b]
         for first in range(0, Z.shape[0], _ROWS):
-            work[:] = 0
+            work[:_BETA] = 0
             for i in range(first, min(first + _ROWS, Z.shape[0])):
+                z, w = Z[i, a:b], weight[i]
+                out = slopes[i, a:b] if slopes.shape[0] > 0 else unwanted[: b - a]
                 if Y.shape[0] > 0:
-                    _count_dense(Z[i, a:b], Y[i, a:b], weight[i], beta[a:b], eta[a:b], work)
+                    _count_dense(z, Y[i, a:b], w, work, out)
                 else:
-                    listed = columns[ends[i] : ends[i + 1]]
-                    _count_listed(Z[i, a:b], listed, a, weight[i], beta[a:b], eta[a:b], work)
+                    _count_all(z, w, work, out)
+                    _count_listed(z, columns[ends[i] : ends[i + 1]], a, w, work)
             for part in range(3):
                 for j in range(b - a):
                     sums[part, a + j] += work[part * _COLUMNS + j]
 
 
 @_loop
-def _count_dense(z, y, w, beta, eta, work):  # pragma: no cover - compiled
+def _count_dense(z, y, w, work, slopes):  # pragma: no cover - compiled
     for j in range(z.shape[0]):
-        s = w * _sigmoid(beta[j] * (z[j] + eta[j]))
-        work[j] += s * y[j]
-        work[_COLUMNS + j] += s
-        work[2 * _COLUMNS + j] += w * y[j]
+        x = work[_BETA + j] * (z[j] + work[_ETA + j])
+        s, slope = _sigmoid_and_slope(x)
+        work[_HITS + j] += w * s * y[j]
+        work[_PREDICTED + j] += w * s
+        work[_POSITIVES + j] += w * y[j]
+        slopes[j] = w * work[_BETA + j] * slope
 
 
 @_loop
-def _count_listed(z, listed, first, w, beta, eta, work):  # pragma: no cover - compiled
+def _count_all(z, w, work, slopes):  # pragma: no cover - compiled
     for j in range(z.shape[0]):
-        work[_COLUMNS + j] += w * _sigmoid(beta[j] * (z[j] + eta[j]))
+        x = work[_BETA + j] * (z[j] + work[_ETA + j])
+        s, slope = _sigmoid_and_slope(x)
+        work[_PREDICTED + j] += w * s
+        slopes[j] = w * work[_BETA + j] * slope
+
+
+@_loop
+def _count_listed(z, listed, first, w, work):  # pragma: no cover - compiled
     for column in listed:
         j = column - first
         if 0 <= j < z.shape[0]:
-            work[j] += w * _sigmoid(beta[j] * (z[j] + eta[j]))
-            work[2 * _COLUMNS + j] += w
+            s, _ = _sigmoid_and_slope(work[_BETA + j] * (z[j] + work[_ETA + j]))
+            work[_HITS + j] += w * s
+            work[_POSITIVES + j] += w
 
 
 @_loop
-def _count_slopes(
-    Z, Y, ends, columns, weight, beta, eta, by_hits, by_predicted, G, start, stop
-):  # pragma: no cover - compiled
+def _count_gradient(Y, ends, columns, by_hits, by_predicted, G, start, stop):  # pragma: no cover - compiled
     for i in range(start, stop):
-        z, w, g = Z[i], weight[i], G[i]
+        g = G[i]
         if Y.shape[0] > 0:
             y = Y[i]
-            for j in range(z.shape[0]):
-                g[j] = w * beta[j] * _slope(beta[j] * (z[j] + eta[j])) * (by_hits[j] * y[j] + by_predicted[j])
-        else:
-            for j in range(z.shape[0]):
-                g[j] = w * beta[j] * _slope(beta[j] * (z[j] + eta[j])) * by_predicted[j]
-            for j in columns[ends[i] : ends[i + 1]]:
-                g[j] = w * beta[j] * _slope(beta[j] * (z[j] + eta[j])) * (by_hits[j] + by_predicted[j])
+            for j in range(g.shape[0]):
+                g[j] *= by_hits[j] * y[j] + by_predicted[j]
+            continue
+        listed = columns[ends[i] : ends[i + 1]]
+        of_hits = by_hits[listed] * g[listed]
+        for j in range(g.shape[0]):
+            g[j] *= by_predicted[j]
+        for p in range(listed.shape[0]):
+            g[listed[p]] += of_hits[p]
 
 
 @_loop

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, target_arrays, vector
+from labelproof.losses.compiled import applies, sum_of, target_arrays, vector
 from labelproof.losses.kernels import pointwise_rows
 from labelproof.losses.reduction import (
     REDUCTIONS,
@@ -238,11 +237,8 @@ def pointwise_loss(
     a, b = _weights_of_parts(logits, curve, label_weight, pos_weight)
     logits, rows = as_rows(logits), as_rows(read) if isinstance(read, Tensor) else read
     if reduction != "none" and known is None and curve.is_compiled() and applies(logits, rows, a, b, of_example):
-        share = 1 / max(logits.numel(), 1) if reduction == "mean" else 1.0
-        task = _Task(rows, curve, a, b, share if of_example is None else share * of_example)
-        wants_gradient = logits.requires_grad and torch.is_grad_enabled()
-        total: Tensor = _Sum.apply(logits, task, wants_gradient)  # type: ignore[no-untyped-call]
-        return total
+        part = 1 / max(logits.numel(), 1) if reduction == "mean" else 1.0
+        return sum_of(_Task(rows, curve, a, b, part if of_example is None else part * of_example), logits)
     if isinstance(rows, Tensor):
         check_range(rows)
     losses = _plain(logits, rows, curve, a, b)
@@ -279,12 +275,12 @@ class _Task:
     weight: Tensor | float  # (n,) or ()
 
     def plain(self, logits: Tensor) -> Tensor:
-        """Return the sum in plain torch, to be differentiated more than once."""
+        """Return the sum in plain torch."""
         losses = _plain(logits, self.targets, self.curve, self.positive, self.negative).sum(1)
         return (losses * self.weight).sum()
 
     def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
-        """Return the sum by the compiled loops, and its gradient if one is wanted, from the same pass."""
+        """Return the sum and its gradient, which is empty if none is wanted, from one pass."""
         z = logits.detach().contiguous()
         n, n_labels = z.shape
         sums, faults = np.empty(n), np.zeros(1, np.int64)
@@ -295,30 +291,6 @@ class _Task:
         if faults[0] and isinstance(self.targets, Tensor):
             check_range(self.targets)
         return torch.from_numpy(np.asarray(sums.sum(), np.float32)), gradient
-
-
-class _Sum(torch.autograd.Function):
-    """The sum of a task, whose gradient is computed with it."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, task: _Task, wants_gradient: bool) -> Tensor:
-        ctx.save_for_backward(logits)
-        ctx.task = task
-        total, ctx.gradient = task.compiled(logits, wants_gradient)
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor, None, None]:
-        (logits,) = ctx.saved_tensors
-        if torch.is_grad_enabled() or is_wrapped(by_sum):  # the gradient itself is to be differentiated or mapped
-            with torch.enable_grad():
-                total = ctx.task.plain(logits)
-            (gradient,) = torch.autograd.grad(total, logits, by_sum, create_graph=torch.is_grad_enabled())
-            return gradient, None, None
-        gradient, ctx.gradient = ctx.gradient, None  # given away, not lent: who gets it may write into it
-        if gradient is None:
-            _, gradient = ctx.task.compiled(logits, True)
-        return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), None, None
 
 
 def _plain(

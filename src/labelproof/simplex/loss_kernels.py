@@ -22,7 +22,7 @@ from labelproof.simplex.kernels import (
     threshold_short,
     write_dense,
 )
-from labelproof.simplex.root_kernels import allocating, gap, loose, probability, raised, strict
+from labelproof.simplex.root_kernels import allocating, gap, loose, probability, raised, step_2, strict
 
 __all__ = ["gradient_rows", "loss_rows"]
 
@@ -76,18 +76,20 @@ def _losses(X, alpha, targets, losses, kept, lists, start, stop):  # pragma: no 
             size[i] = _NO_TARGET
             continue
         x, n = X[i], _DENSE
-        if is_short:
-            top, tau = threshold_short(x, alpha, roots[i, 0], roots[i, 1])
-        else:
+        powers = np.nan
+        if not is_short:
             top, tau, n = threshold_row(x, alpha, maxima, rest, listed, places)
+        elif alpha == 2.0 and np.isfinite(roots[i, 0]):
+            top = roots[i, 0]
+            tau, powers = _short_squares(x, top, roots[i, 1])
+        else:
+            top, tau = threshold_short(x, alpha, roots[i, 0], roots[i, 1])
         roots[i, 0], roots[i, 1] = top, tau
         size[i] = n if n <= room else _DENSE
-        if np.isnan(top):
-            powers = np.nan
-        elif n == _DENSE:
-            powers = _dense_powers(x, top, tau, alpha)
-        else:
+        if n != _DENSE:
             powers = _listed_powers(listed, places, n, tau, alpha, support[i], chances[i])
+        elif np.isnan(powers) and not np.isnan(top):
+            powers = _dense_powers(x, top, tau, alpha)
         product = (powers + tau) / (alpha - 1.0)
         if T.shape[0] > 0:
             target_product, target_powers = _row_terms(x, top, alpha, T[i], share[i])
@@ -140,6 +142,28 @@ def _listed_powers(listed, places, n, tau, alpha, support, chances):  # pragma: 
     for a in range(n if fits else 0):
         chances[a] /= total
     return powers / total
+
+
+@strict
+def _short_squares(x, top, tau):  # pragma: no cover - compiled
+    """Return τ and Σ p² of a short row for α = 2: Newton's steps until the next pass sees the same support."""
+    tau, count = step_2(x, top, tau, np.float64)
+    squares, seen = _squares(x, top, tau)
+    while seen != count:
+        tau, count = step_2(x, top, tau, np.float64)
+        squares, seen = _squares(x, top, tau)
+    return tau, squares
+
+
+@loose
+def _squares(x, top, tau):  # pragma: no cover - compiled
+    """Return Σ u² over the positive u = x − top − τ, and how many they are."""
+    squares, count = 0.0, 0.0
+    for j in range(x.shape[0]):
+        u = gap(x[j], top, 1.0, tau)
+        squares += u * u if u > 0.0 else 0.0
+        count += 1.0 if u > 0.0 else 0.0
+    return squares, count
 
 
 @loose

@@ -61,6 +61,7 @@ DECISIONS: dict[str, Callable[..., decisions.Rule]] = {
     "expected-f": decisions.ExpectedF,
     "macro-top-k": decisions.MacroTopK,
 }
+SHRINKAGE = 5.0
 LEARN_NOTHING = ("fixed", "top-k", "expected-f")
 
 
@@ -115,13 +116,18 @@ def build_rule(kind: str, options: Mapping[str, Any], *, cardinality: float = 1.
     cardinality
         Mean number of labels of a training example: rounded, it is the k of rules that need one and are given none.
 
+    Notes
+    -----
+    Thresholds of labels with few positives in the validation part are pulled towards the common one, as if that had
+    been seen `SHRINKAGE` times: their own are mostly chance.
+
     Examples
     --------
     >>> build_rule("top-k", {}, cardinality=2.4)
     TopK(k=2)
     """
     maker = DECISIONS[kind]
-    defaults = {"k": max(1, round(cardinality)), "beta": 1.0, "scores": "logits"}
+    defaults = {"k": max(1, round(cardinality)), "beta": 1.0, "shrinkage": SHRINKAGE, "scores": "logits"}
     given = {name: value for name, value in defaults.items() if name in _parameters(maker)}
     rule = maker(**{**given, **options})
     rule.check_options()

@@ -93,7 +93,7 @@ class DataConfig(Section):
     separator: str | None = None
     validation: Share = 0.1
     test: Share = 0.0
-    min_count: PositiveInt = 1
+    min_count: Annotated[int, Field(ge=0)] = 1
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -201,7 +201,8 @@ class TrainConfig(Section):
         ``path``: a file, a pair of files, a folder, a name, or a mapping from parts (train, valid, test) to files; and
         what else `load_dataset` takes, such as the columns of a table. ``validation``: the share of the training
         examples that is held out where the data have no part "valid". ``test``: the same for the part "test", which
-        is held out first. ``min_count``: from 2 on, labels with fewer training examples are left out.
+        is held out first. Where ``time`` names a column, the latest examples are held out. ``min_count``: labels with
+        fewer training examples are left out; 0 keeps those that have none.
     encoder
         ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
     head

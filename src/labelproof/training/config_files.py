@@ -26,7 +26,7 @@ data:
   # separator: ";"          # between the labels of a cell
   validation: 0.1           # share of the training part that is held out, where the data have no part "valid"
   test: 0.0                 # the same for the part "test", which is held out first
-  min_count: 1              # from 2 on, labels with fewer training examples are left out
+  min_count: 1              # labels with fewer training examples are left out
 
 encoder:
   kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options

@@ -46,9 +46,9 @@ def plot_history(history: list[Row], path: str | Path, *, monitor: str = "loss")
         panel.axvline(best["epoch"], color="0.6", linewidth=1, linestyle=":")
         panel.annotate(
             f"best: {best[monitor]:.4g}",
-            (best["epoch"], 1),
+            (best["epoch"], 0),
             xycoords=("data", "axes fraction"),
-            xytext=(-3 if left else 3, -12),
+            xytext=(-3 if left else 3, 4),
             ha="right" if left else "left",
             textcoords="offset points",
             fontsize=8,

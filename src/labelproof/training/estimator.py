@@ -246,7 +246,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         decision = {"kind": "fixed"} if isinstance(scheme, Classes) else _as_dict(self.decision)
         return TrainConfig.from_dict(
             {
-                "data": {"validation": self.validation_fraction},
+                "data": {"validation": self.validation_fraction, "min_count": 0},
                 "encoder": {"kind": "features"} | ({} if self.hidden is None else {"hidden": self.hidden}),
                 "head": {"kind": self.head, **head},
                 "loss": _as_dict(self.loss),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labelproof.data import Dataset
-from labelproof.data.splits import iterative_stratification, split_at_random, split_by_group
+from labelproof.data.splits import iterative_stratification, split_at_random, split_by_group, split_by_time
 from labelproof.training.config import DataConfig
 
 __all__ = ["Parts", "divide", "inputs_of"]
@@ -25,7 +25,9 @@ class Parts:
 def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
     """Divide a data set as its split says; parts that it does not name are held out from the training part.
 
-    Every part has its share of every label, by iterative stratification; groups are not torn apart.
+    Every part has its share of every label, by iterative stratification; groups are not torn apart. Where the
+    configuration names a column of times, the latest examples are held out instead. Labels are those of the training
+    part.
 
     Parameters
     ----------
@@ -55,10 +57,10 @@ def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
     if unused:
         raise ValueError(f"the parts of the data must be one each of train, valid and test, got {unused[0]!r} too")
     if test is None and config.test > 0:
-        training, test = _hold_out(training, config.test, seed)
+        training, test = _hold_out(training, config.test, seed, by_time=config.time is not None)
     if validation is None and config.validation > 0:
-        training, validation = _hold_out(training, config.validation, seed)
-    if config.min_count > 1:
+        training, validation = _hold_out(training, config.validation, seed, by_time=config.time is not None)
+    if config.min_count > 0:
         training = training.with_split(None).drop_rare_labels(config.min_count)
     if len(training) == 0 or training.labels.nnz == 0:
         raise ValueError(f"the training part must have examples with labels, got {len(training)} without any")
@@ -83,11 +85,16 @@ def _part(dataset: Dataset, names: tuple[str, ...]) -> Dataset | None:
     return next((dataset.part(name) for name in names if name in dataset.parts), None)
 
 
-def _hold_out(training: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:
+def _hold_out(training: Dataset, share: float, seed: int, *, by_time: bool) -> tuple[Dataset, Dataset | None]:
     """Hold out at least one example, unless only one is there."""
     if len(training) < 2:
         return training, None
     parts = {"kept": 1 - share, "held": share}
+    if by_time and training.times is not None:
+        held = split_by_time(training.times, parts) == "held"
+        if not held.any():
+            raise ValueError(f"data.time must have later times for a share of {share:g} of the examples, got none")
+        return training.select(~held), training.select(held)
     split = iterative_stratification(training.labels, parts, groups=training.groups, seed=seed)
     if len(set(split.tolist())) < 2:  # few examples, each of which is worth more to the larger part
         if training.groups is not None:

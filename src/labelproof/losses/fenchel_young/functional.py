@@ -7,7 +7,7 @@ from torch import Tensor
 
 from labelproof.activations.entmax import check_alpha
 from labelproof.losses.fenchel_young.batch import Batch, read_batch
-from labelproof.losses.fenchel_young.rows import cross_entropies, losses_of_rows
+from labelproof.losses.fenchel_young.rows import cross_entropies, losses_of_rows, weighted_sum
 from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, read_example_weight
 from labelproof.losses.targets import promote
 
@@ -98,8 +98,10 @@ def entmax_loss(
     """
     check_alpha(alpha)
     batch = read_batch(logits, targets, label_weight, mask, ignore_index)
-    losses = losses_of_rows(batch, float(alpha))
-    return _reduce(losses, batch.share, batch, logits, example_weight, reduction)
+    weight = _weights(batch.share, batch, logits, example_weight, reduction)
+    if reduction == "none":
+        return (losses_of_rows(batch, float(alpha)) * weight).reshape(logits.shape[:-1])
+    return weighted_sum(batch, float(alpha), weight)
 
 
 def pick_all_labels_loss(
@@ -134,16 +136,16 @@ def pick_all_labels_loss(
     """
     batch = read_batch(logits, targets, label_weight, mask, ignore_index)
     share = batch.share if normalized else batch.mass
-    return _reduce(cross_entropies(batch.logits, batch), share, batch, logits, example_weight, reduction)
+    weight = _weights(share, batch, logits, example_weight, reduction)
+    losses = cross_entropies(batch.logits, batch)
+    return (losses * weight).reshape(logits.shape[:-1]) if reduction == "none" else torch.dot(losses, weight)
 
 
-def _reduce(
-    losses: Tensor, share: Tensor, batch: Batch, logits: Tensor, example_weight: Tensor | None, reduction: Reduction
+def _weights(
+    share: Tensor, batch: Batch, logits: Tensor, example_weight: Tensor | None, reduction: Reduction
 ) -> Tensor:
-    """Reduce the losses of rows times their shares and weights; in one operation, since each costs a backward step."""
+    """Return by what the loss of each row is multiplied."""
     check_choice("reduction", reduction, REDUCTIONS)
     weight = read_example_weight(example_weight, promote(logits))
     weight = share if weight is None else share * weight
-    if reduction == "none":
-        return (losses * weight).reshape(logits.shape[:-1])
-    return torch.dot(losses, weight if reduction == "sum" else weight / batch.labelled.sum().clamp(min=1))
+    return weight / batch.labelled.sum().clamp(min=1) if reduction == "mean" else weight

@@ -1,5 +1,6 @@
 """The Fenchel–Young loss of each row: by the compiled kernels on the CPU, in plain torch elsewhere."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,21 +9,32 @@ from torch import Tensor
 
 from labelproof.activations import entmax
 from labelproof.activations.on_cpu import LISTED, is_wrapped
+from labelproof.losses.compiled import sum_of
 from labelproof.losses.fenchel_young.batch import Batch
 from labelproof.parallel.sharing import share
 from labelproof.simplex.kernels import SHORT
 from labelproof.simplex.loss_kernels import gradient_rows, loss_rows
 
-__all__ = ["cross_entropies", "losses_of_rows"]
+__all__ = ["cross_entropies", "losses_of_rows", "weighted_sum"]
 
 
 def losses_of_rows(batch: Batch, alpha: float) -> Tensor:
     """Return the loss of each row, of shape (n,); 0 without a label."""
-    z = batch.logits
-    if alpha == 1 or z.device.type != "cpu" or torch.compiler.is_compiling() or is_wrapped(z):
-        return _plain_losses(z, batch, alpha)
-    losses: Tensor = _KernelLosses.apply(z, batch, alpha)  # type: ignore[no-untyped-call]
+    if not _has_kernels(batch.logits, alpha):
+        return _plain_losses(batch.logits, batch, alpha)
+    losses: Tensor = _KernelLosses.apply(batch.logits, batch, alpha)  # type: ignore[no-untyped-call]
     return losses
+
+
+def weighted_sum(batch: Batch, alpha: float, weight: Tensor) -> Tensor:
+    """Return Σ_i weight_i loss_i for weights of shape (n,)."""
+    if not _has_kernels(batch.logits, alpha) or weight.requires_grad or is_wrapped(weight):
+        return torch.dot(losses_of_rows(batch, alpha), weight)
+    return sum_of(_Task(batch, alpha, weight), batch.logits)
+
+
+def _has_kernels(logits: Tensor, alpha: float) -> bool:
+    return alpha != 1 and logits.device.type == "cpu" and not torch.compiler.is_compiling() and not is_wrapped(logits)
 
 
 def cross_entropies(logits: Tensor, batch: Batch) -> Tensor:
@@ -49,32 +61,61 @@ class _KernelLosses(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, batch: Batch, alpha: float) -> Tensor:
-        z, factor = logits.contiguous(), batch.inverse
-        n, k = z.shape
-        room = min(k // 16, LISTED) if k > SHORT else 0
-        rows, losses = z.numpy(), z.new_empty(n)
-        support, chances = np.empty((n, room), np.int32), np.empty((n, room), rows.dtype)
-        kept = np.empty((n, 2)), support, chances, np.empty(n, np.int32)
-        given = rows, alpha, *batch.targets.arrays(), factor.numpy(), losses.numpy(), *kept
-        share(loss_rows, *given, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
-        ctx.save_for_backward(logits, factor)
-        ctx.batch, ctx.alpha, ctx.kept = batch, alpha, kept
+        ctx.save_for_backward(logits)
+        ctx.batch, ctx.alpha = batch, alpha
+        losses, ctx.kept = _kernel_losses(logits, batch, alpha)
         return losses
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        logits, factor = ctx.saved_tensors
+        (logits,) = ctx.saved_tensors
         if torch.is_grad_enabled() or is_wrapped(gradient):  # the gradient itself is to be differentiated or mapped
             with torch.enable_grad():
                 losses = _plain_losses(logits, ctx.batch, ctx.alpha)
             return *torch.autograd.grad(losses, logits, gradient, create_graph=True), None, None
-        z = logits.contiguous()
-        n, k = z.shape
-        out = torch.empty_like(z)
-        arrays = factor.numpy(), gradient.contiguous().numpy(), *ctx.kept, out.numpy()
-        given = z.numpy(), ctx.alpha, *ctx.batch.targets.arrays(), *arrays
-        share(gradient_rows, *given, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
-        return out, None, None
+        return _kernel_gradient(logits, ctx.batch, ctx.alpha, ctx.kept, gradient), None, None
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Σ_i weight_i loss_i, but for the logits."""
+
+    batch: Batch
+    alpha: float
+    weight: Tensor  # (n,)
+
+    def plain(self, logits: Tensor) -> Tensor:
+        """Return the sum in plain torch."""
+        return torch.dot(_plain_losses(logits, self.batch, self.alpha), self.weight)
+
+    def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor | None]:
+        """Return the sum and its gradient, for which the kernels keep the supports."""
+        losses, kept = _kernel_losses(logits, self.batch, self.alpha)
+        gradient = _kernel_gradient(logits, self.batch, self.alpha, kept, self.weight) if wants_gradient else None
+        return torch.dot(losses, self.weight), gradient
+
+
+def _kernel_losses(logits: Tensor, batch: Batch, alpha: float) -> tuple[Tensor, tuple[Any, ...]]:
+    """Return the losses, and what the kernels keep for the gradient."""
+    z = logits.detach().contiguous()
+    n, k = z.shape
+    room = min(k // 16, LISTED) if k > SHORT else 0
+    rows, losses = z.numpy(), z.new_empty(n)
+    support, chances = np.empty((n, room), np.int32), np.empty((n, room), rows.dtype)
+    kept = np.empty((n, 2)), support, chances, np.empty(n, np.int32)
+    given = rows, alpha, *batch.targets.arrays(), batch.inverse.numpy(), losses.numpy(), *kept
+    share(loss_rows, *given, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
+    return losses, kept
+
+
+def _kernel_gradient(logits: Tensor, batch: Batch, alpha: float, kept: tuple[Any, ...], scale: Tensor) -> Tensor:
+    z = logits.detach().contiguous()
+    n, k = z.shape
+    out = torch.empty_like(z)
+    arrays = batch.inverse.numpy(), scale.contiguous().numpy(), *kept, out.numpy()
+    given = z.numpy(), alpha, *batch.targets.arrays(), *arrays
+    share(gradient_rows, *given, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
+    return out
 
 
 def _shifted(logits: Tensor, batch: Batch) -> Tensor:
