@@ -27,7 +27,8 @@ LAYERS = [
     {"cli"},
     {"__init__", "__main__"},
 ]
-WITHOUT_TORCH = {"errors", "arrayfiles", "parallel", "simplex", "verification", "metrics", "data", "decisions", "__init__"}
+WITHOUT_TORCH = {"errors", "arrayfiles", "parallel", "simplex", "verification", "metrics", "data", "decisions"}
+WITHOUT_TORCH |= {"__init__"}
 
 
 def room(path):

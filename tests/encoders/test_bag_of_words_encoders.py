@@ -77,6 +77,17 @@ def test_the_output_is_the_weighted_sum_of_embeddings_with_relu(kind):
 
 
 @pytest.mark.parametrize("kind", ["tfidf", "hashing"])
+def test_without_a_hidden_layer_the_output_is_the_terms_themselves(kind, tmp_path):
+    encoder = labelproof.encoders.build(kind, TEXTS, hidden=None)
+    rows = encoder.prepare(TEXTS)
+    matrix = scipy.sparse.csr_array((rows.values, rows.ids, rows.indptr), shape=(len(TEXTS), encoder.width))
+    np.testing.assert_array_equal(features_of(encoder, TEXTS).numpy(), matrix.toarray())
+    assert not list(encoder.parameters())
+    again = saved_and_loaded(encoder, tmp_path / "encoder")
+    assert torch.equal(features_of(again, TEXTS), features_of(encoder, TEXTS))
+
+
+@pytest.mark.parametrize("kind", ["tfidf", "hashing"])
 def test_empty_texts_and_unknown_words_give_the_bias(kind):
     encoder = labelproof.encoders.build(kind, TEXTS, hidden=6)
     torch.nn.init.uniform_(encoder.bag.bias)

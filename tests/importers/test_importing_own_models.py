@@ -57,6 +57,20 @@ def test_the_features_of_a_model_give_its_logits(tmp_path, head, encoder, before
     assert read_layer(tmp_path / "saved").model == "saved"
 
 
+@pytest.mark.parametrize(("hidden", "before"), [(None, "tfidf"), (6, "ReLU")])
+def test_the_features_of_texts_are_nonnegative(hidden, before):
+    sections = {
+        "encoder": {"kind": "tfidf", "hidden": hidden},
+        "head": {"kind": "svm" if hidden is None else "linear"},
+        "trainer": {"epochs": 1, "accelerator": "cpu"},
+    }
+    texts = [" ".join(name * 3 for name, active in zip(NAMES, row, strict=True) if active) or "none" for row in Y]
+    model = Model.of(fit(TrainConfig.from_dict(sections), Dataset(Y, NAMES, texts=texts), progress=False))
+    layer = layer_of(model)
+    assert (layer.before, layer.domain) == (before, "nonnegative")
+    assert (layer.features(texts) >= 0).all()
+
+
 def test_the_verifier_takes_an_imported_layer_with_its_rule():
     layer = layer_of(train({"kind": "bottleneck", "d": 2}))
     v = lp.verify(layer.weight, Y[:5], bias=layer.bias, rule=layer.rule, domain=layer.domain, ties="inactive")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from loss_definitions import assert_gradients_are_apart
 from torch.nn import functional as F  # noqa: N812 - torch's habit
 
 from labelproof.activations import entmax, sparsemax

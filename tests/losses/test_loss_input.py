@@ -49,7 +49,7 @@ def test_class_indices_have_one_dimension_less():
     assert is_class_indices(LOGITS, torch.tensor([0, 3, 1]))
     assert not is_class_indices(LOGITS, torch.zeros(3, 4))
     assert not is_class_indices(LOGITS, [[0], [3], [1]])
-    assert read_class_indices(LOGITS, np.array([0, 3, 1], np.int32)).dtype == torch.int64
+    assert read_class_indices(LOGITS, np.array([0, 3, 1], np.int32))[0].dtype == torch.int64
 
 
 def duplicate_entries():

@@ -78,7 +78,8 @@ def _print(fitted: "Fitted", output: Path) -> None:
     summary, out = _summary(fitted), console()
     sizes = ", ".join(f"{size:,} for {name}" for name, size in summary["examples"].items())
     out.print(f"{plural(summary['n_labels'], 'label')}; examples: {sizes}")
-    out.print(f"{plural(summary['epochs'], 'epoch')} in {summary['seconds']:.1f} s")
+    how = f"C = {summary['head']['C']:g}, solved" if "C" in summary["head"] else plural(summary["epochs"], "epoch")
+    out.print(f"{how} in {summary['seconds']:.1f} s")
     parts = summary["metrics"]
     if parts:
         lines = table("metric", *parts)

@@ -1,4 +1,4 @@
-"""Texts as bags of words through one hidden layer: what TF-IDF and hashing share."""
+"""Texts as bags of words, as they are or through one hidden layer: what TF-IDF and hashing share."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from torch import Tensor, nn
 
 from labelproof.encoders.encoder import Encoder
-from labelproof.encoders.layers import Bag
+from labelproof.encoders.layers import Bag, dense_rows
 from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows
 from labelproof.encoders.texts import WORDS, ngrams, read_texts, split_words
@@ -26,7 +26,8 @@ class BagOfWordsOptions:
     Parameters
     ----------
     hidden
-        Width of the hidden layer, which has ReLU.
+        Width of the hidden layer, which has ReLU; None gives the weighted terms themselves, which are dense within a
+        batch.
     dropout
         Share of its outputs that training sets to zero.
     ngrams
@@ -37,21 +38,22 @@ class BagOfWordsOptions:
         Whether upper and lower case are one.
     """
 
-    hidden: int = 256
+    hidden: int | None = 256
     dropout: float = 0.2
     ngrams: int = 1
     sublinear: bool = True
     lowercase: bool = True
 
     def __post_init__(self) -> None:
-        hold_whole_numbers(self, "hidden", "ngrams")
+        hold_whole_numbers(self, "ngrams")
+        hold_whole_numbers(self, "hidden", or_none=True)
         check_share("dropout", self.dropout)
         check_flag("sublinear", self.sublinear)
         check_flag("lowercase", self.lowercase)
 
 
 class BagOfWordsEncoder(Encoder):
-    """Weighted terms of a text → the sum of their embeddings → ReLU and dropout.
+    """Weighted terms of a text → the sum of their embeddings → ReLU and dropout; or the terms alone.
 
     A text without any known term is a row without entries: its features are those of the bias alone.
     """
@@ -61,8 +63,8 @@ class BagOfWordsEncoder(Encoder):
     def __init__(self, options: BagOfWordsOptions, n_inputs: int) -> None:
         super().__init__()
         self.options = options
-        self.width = options.hidden
-        self.bag = Bag(n_inputs, options.hidden, scale=options.hidden**-0.5)
+        self.width = n_inputs if options.hidden is None else options.hidden
+        self.bag = None if options.hidden is None else Bag(n_inputs, self.width, scale=self.width**-0.5)
         self.dropout = nn.Dropout(options.dropout)
 
     @abstractmethod
@@ -84,8 +86,8 @@ class BagOfWordsEncoder(Encoder):
         return prepared.bags(rows)
 
     def forward(self, *batch: Tensor) -> Tensor:
-        """Return the features (n, hidden) of terms, offsets and weights."""
-        return self.dropout(self.bag(*batch).relu())
+        """Return the features (n, width) of terms, offsets and weights."""
+        return self.dropout(dense_rows(self.width, *batch) if self.bag is None else self.bag(*batch).relu())
 
 
 def terms_of(options: BagOfWordsOptions) -> Callable[[str], Iterator[str]]:

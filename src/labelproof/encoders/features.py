@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from labelproof.encoders.encoder import Encoder
-from labelproof.encoders.layers import Bag, lecun_scale
+from labelproof.encoders.layers import Bag, dense_rows, lecun_scale
 from labelproof.encoders.matrices import Standardisation, matrix_rows, read_matrix
 from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
 from labelproof.encoders.rows import DenseRows, RaggedRows
@@ -97,7 +97,7 @@ class FeatureEncoder(Encoder):
         """Return the features (n, width) of a batch in either form."""
         shift = self.shift if len(batch) == 3 else None  # dense rows are centred when they are prepared
         if self.bag is None:
-            dense = batch[0] if len(batch) == 1 else _dense(self.n_features, *batch)
+            dense = batch[0] if len(batch) == 1 else dense_rows(self.n_features, *batch)
             return self.dropout(dense if shift is None else dense - shift)
         output = self.bag(*batch)
         if shift is not None:
@@ -115,9 +115,3 @@ class FeatureEncoder(Encoder):
         return cls(
             options, n_features, Standardisation.load(folder / _FILE, n_features) if options.standardise else None
         )
-
-
-def _dense(n_features: int, ids: Tensor, offsets: Tensor, values: Tensor) -> Tensor:
-    ends = torch.cat([offsets[1:], offsets.new_tensor([len(ids)])])
-    rows = torch.repeat_interleave(torch.arange(len(offsets), device=ids.device), ends - offsets, output_size=len(ids))
-    return values.new_zeros(len(offsets), n_features).index_put_((rows, ids), values, accumulate=True)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-__all__ = ["ACTIVATIONS", "Bag", "Top", "lecun_scale"]
+__all__ = ["ACTIVATIONS", "Bag", "Top", "dense_rows", "lecun_scale"]
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"none": nn.Identity, "relu": nn.ReLU, "tanh": nn.Tanh}
 
@@ -80,3 +80,17 @@ class Top(nn.Module):
 def lecun_scale(n_inputs: int) -> float:
     """Return the standard deviation of weights that keeps the variance of this many inputs of variance 1."""
     return 1 / math.sqrt(max(n_inputs, 1))
+
+
+def dense_rows(n_columns: int, ids: Tensor, offsets: Tensor, values: Tensor) -> Tensor:
+    """Return sparse rows, given as what a `Bag` takes, as a matrix (n, n_columns).
+
+    Examples
+    --------
+    >>> dense_rows(3, torch.tensor([0, 2, 1]), torch.tensor([0, 2]), torch.tensor([1.0, 5.0, 2.0]))
+    tensor([[1., 0., 5.],
+            [0., 2., 0.]])
+    """
+    ends = torch.cat([offsets[1:], offsets.new_tensor([len(ids)])])
+    rows = torch.repeat_interleave(torch.arange(len(offsets), device=ids.device), ends - offsets, output_size=len(ids))
+    return values.new_zeros(len(offsets), n_columns).index_put_((rows, ids), values, accumulate=True)

@@ -103,10 +103,14 @@ def _before(encoder: "Encoder | None", head: Any) -> Before:
         return after("linear")
     if getattr(head, "relu", False):
         return after("relu")
+    from labelproof.encoders.bag_of_words import BagOfWordsEncoder
     from labelproof.encoders.features import FeatureEncoder
 
-    hidden = isinstance(encoder, FeatureEncoder) and encoder.bag is not None
-    return after("relu") if hidden else UNKNOWN
+    if isinstance(encoder, BagOfWordsEncoder | FeatureEncoder) and encoder.bag is not None:
+        return after("relu")
+    if isinstance(encoder, BagOfWordsEncoder):
+        return Before(encoder.kind, "nonnegative", "The features are weights of words, so they are nonnegative.")
+    return UNKNOWN
 
 
 def _features(encoder: "Encoder", head: "Head") -> Callable[[Any], npt.NDArray[Any]]:

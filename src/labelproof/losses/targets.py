@@ -75,7 +75,9 @@ def is_class_indices(logits: Tensor, targets: Any) -> bool:
     return isinstance(targets, Tensor | np.ndarray) and targets.ndim == logits.ndim - 1
 
 
-def read_class_indices(logits: Tensor, targets: Tensor | np.ndarray[Any, Any]) -> Tensor:
+def read_class_indices(
+    logits: Tensor, targets: Tensor | np.ndarray[Any, Any], *, ignore_index: int = -100
+) -> tuple[Tensor, Tensor | None]:
     """Read one class index for each row of logits.
 
     Parameters
@@ -83,17 +85,20 @@ def read_class_indices(logits: Tensor, targets: Tensor | np.ndarray[Any, Any]) -
     logits
         Tensor of shape (..., n_labels).
     targets
-        Integer tensor or array of shape (...,), with values from 0 to n_labels - 1.
+        Integer tensor or array of shape (...,), with values from 0 to n_labels - 1, or `ignore_index` for no class.
 
     Returns
     -------
-    Tensor
-        int64 tensor of shape (...,) on the logits' device.
+    indices, ignored
+        int64 tensor of shape (...,) on the logits' device, 0 for no class; and where there is none, or None where each
+        row has one.
 
     Examples
     --------
     >>> read_class_indices(torch.zeros(2, 5), torch.tensor([4, 0]))
-    tensor([4, 0])
+    (tensor([4, 0]), None)
+    >>> read_class_indices(torch.zeros(2, 5), torch.tensor([4, -100]))
+    (tensor([4, 0]), tensor([False,  True]))
     """
     indices = torch.as_tensor(targets, device=logits.device)
     if indices.shape != logits.shape[:-1] or indices.is_floating_point() or indices.dtype == torch.bool:
@@ -101,9 +106,23 @@ def read_class_indices(logits: Tensor, targets: Tensor | np.ndarray[Any, Any]) -
             f"targets must be integer class indices of shape {_shape(logits[..., 0])} to match logits "
             f"{_shape(logits)}, got {indices.dtype} of shape {_shape(indices)}"
         )
-    indices = indices.long()
-    _check_labels(indices, logits.shape[-1])
-    return indices
+    indices, n_labels = indices.long(), logits.shape[-1]
+    if torch.compiler.is_compiling() or is_wrapped(indices):
+        ignored = indices == ignore_index
+        return indices.masked_fill(ignored, 0), ignored
+    if indices.numel() == 0:
+        return indices, None
+    low, high = _range(indices)
+    if not low <= ignore_index <= high:
+        if low < 0 or high >= n_labels:
+            _refuse_labels(low, high, n_labels)
+        return indices, None
+    ignored = indices == ignore_index
+    indices = indices.masked_fill(ignored, 0)
+    low, high = _range(indices)
+    if low < 0 or high >= n_labels:
+        _refuse_labels(low, high, n_labels)
+    return indices, ignored
 
 
 def read_targets(logits: Tensor, targets: Any, *, unchecked: bool = False) -> Tensor | SparseTargets:
@@ -158,7 +177,7 @@ def check_range(targets: Tensor) -> None:
     """Refuse dense targets that do not lie between 0 and 1; torch.compile and torch.func take them as they are."""
     if targets.numel() == 0 or torch.compiler.is_compiling() or is_wrapped(targets):
         return
-    low, high = (end.item() for end in torch.aminmax(targets.detach()))
+    low, high = _range(targets.detach())
     if not (low >= 0 and high <= 1):  # NaN fails both
         raise ValueError(f"targets must lie between 0 and 1, got values from {low:g} to {high:g}")
 
@@ -223,11 +242,9 @@ def _check_sparse_shape(logits: Tensor, shape: Sequence[int]) -> None:
         )
 
 
-def _check_labels(indices: Tensor, n_labels: int) -> None:
-    if indices.numel() and not torch.compiler.is_compiling():
-        low, high = torch.aminmax(indices)
-        if low < 0 or high >= n_labels:
-            _refuse_labels(low, high, n_labels)
+def _range(values: Tensor) -> tuple[Any, Any]:
+    low, high = torch.aminmax(values)
+    return low.item(), high.item()
 
 
 def _refuse_labels(low: Any, high: Any, n_labels: int) -> NoReturn:

@@ -29,7 +29,7 @@ def model_card(model: Model) -> str:
         f"- Labels: {model.n_labels:,}, named in labels.json",
         f"- Encoder: {model.encoder.kind}, {model.encoder.width:,} features",
         f"- Head: {model.config.head.kind}, {_options(model.config.head.options)}",
-        f"- Loss: {model.config.loss.kind}; decision: {type(model.rule).__name__}, in rule.json",
+        f"- Loss: {_loss(model)}; decision: {type(model.rule).__name__}, in rule.json",
         f"- Parameters: {n_weights:,}",
         *(f"- Examples for {name}: {size:,}" for name, size in sizes.items()),
         "",
@@ -50,6 +50,10 @@ def model_card(model: Model) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _loss(model: Model) -> str:
+    return "squared hinge" if model.config.head.kind == "svm" else model.config.loss.kind
 
 
 def _guarantee(model: Model) -> list[str]:

@@ -32,6 +32,7 @@ HEAD_OPTIONS = {
     "bottleneck": {"d", "bias", "start"},
     "dft": {"k", "slack", "order", "nodes", "scale", "start"},
     "linear": {"relu", "bias", "start"},
+    "svm": {"C"},
 }
 
 
@@ -113,7 +114,7 @@ class EncoderConfig(Choice):
 class HeadConfig(Section):
     """The output layer. An option that is None is not given; one that the kind does not have is refused."""
 
-    kind: Literal["bottleneck", "dft", "linear"] = "dft"
+    kind: Literal["bottleneck", "dft", "linear", "svm"] = "dft"
     d: PositiveInt | None = None
     k: PositiveInt | None = None
     slack: Annotated[int, Field(ge=0)] | None = None
@@ -123,6 +124,7 @@ class HeadConfig(Section):
     bias: bool | None = None
     relu: bool | None = None
     start: PositiveFloat | None = None
+    C: PositiveFloat | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -206,8 +208,10 @@ class TrainConfig(Section):
     encoder
         ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
     head
-        ``kind`` "dft" (k, slack, order, nodes, scale, start), "bottleneck" (d, bias, start) or "linear" (relu, bias,
-        start). Where k is not given it is the most active labels of a training example.
+        ``kind`` "dft" (k, slack, order, nodes, scale, start), "bottleneck" (d, bias, start), "linear" (relu, bias,
+        start) or "svm" (C). Where k is not given it is the most active labels of a training example. "svm" is a linear
+        support vector machine for each label on an encoder that trains nothing: it is solved, and neither the loss
+        nor the trainer's options matter. Where C is not given the validation part chooses it.
     loss
         ``kind`` "bce", "focal", "asl", "sigmoid-f1", "unbounded-f1", "confusion", "sparsemax", "entmax" or
         "pick-all-labels".

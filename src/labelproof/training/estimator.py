@@ -36,7 +36,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     Parameters
     ----------
-    head : {"dft", "bottleneck", "linear"}
+    head : {"dft", "bottleneck", "linear", "svm"}
         The output layer. "dft" can predict every set of up to k labels, provided that X has as many features.
     k : int, optional
         Of the DFT head: most active labels that must be predictable together. None: the most active labels in Y.
@@ -164,6 +164,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         -------
         the estimator itself
         """
+        if self.head == "svm":
+            raise ValueError("head must be one that is trained in epochs for partial_fit, got 'svm', which is solved")
         module: TrainingModule | None = getattr(self, "_module", None)
         X, y = self._validated(X, y, reset=module is None)
         module = self._start(X, y, classes) if module is None else module

@@ -18,11 +18,12 @@ from labelproof.training.choices import build_loss, build_rule, learns_from_data
 from labelproof.training.config import TrainConfig
 from labelproof.training.config_files import read_config
 from labelproof.training.curves import plot_history
-from labelproof.training.heads import Head, build_head, resolve_head
+from labelproof.training.heads import Head, LinearHead, build_head, resolve_head
 from labelproof.training.loop import CHECKPOINT, train
 from labelproof.training.module import TrainingModule
 from labelproof.training.parts import Parts, divide, inputs_of
 from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
+from labelproof.training.svm import solve
 
 __all__ = ["CONFIG", "CURVES", "Fitted", "fit"]
 
@@ -109,20 +110,23 @@ def fit(
         torch.manual_seed(config.trainer.seed)
         module, config = build_module(config, parts.training, progress=progress)
         examples = _examples(module.encoder, parts, config.encoder.kind)
-        history = train(
-            module,
-            examples["training"],
-            examples.get("validation"),
-            config.trainer,
-            folder=folder,
-            resume=resume,
-            progress=progress,
-        )
+        if config.head.kind == "svm":
+            config, history = _solve(config, module, examples, progress=progress)
+        else:
+            history = train(
+                module,
+                examples["training"],
+                examples.get("validation"),
+                config.trainer,
+                folder=folder,
+                resume=resume,
+                progress=progress,
+            )
     module.eval()
     rule = _new_rule(config, parts.training)
     if needs_held_out:
         _fit_rule(rule, module, examples["validation"])
-    if folder is not None:
+    if folder is not None and config.head.kind != "svm":
         plot_history(history, folder / CURVES, monitor=config.trainer.monitor)
     return Fitted(
         module.encoder,
@@ -153,6 +157,18 @@ def build_module(
     loss = build_loss(config.loss.kind, config.loss.options, n_labels=training.n_labels)
     rule = _new_rule(config, training)
     return TrainingModule(encoder, head, loss, rule, config.trainer, training.n_labels), config
+
+
+def _solve(
+    config: TrainConfig, module: TrainingModule, examples: dict[str, Examples], *, progress: bool
+) -> tuple[TrainConfig, list[Row]]:
+    """Solve the head; return the configuration with its C, and the history."""
+    head = module.head
+    if not isinstance(head, LinearHead):
+        raise TypeError(f"head must be linear, got {type(head).__name__}")
+    validation = examples.get("validation")
+    cost, row = solve(module.encoder, head, examples["training"], validation, config.head.C, progress=progress)
+    return config.model_copy(update={"head": config.head.model_copy(update={"C": cost})}), [row]
 
 
 def _new_rule(config: TrainConfig, training: Dataset) -> Rule:

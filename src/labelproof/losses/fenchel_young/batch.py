@@ -114,11 +114,11 @@ def _inverse(total: Tensor) -> Tensor:
 
 
 def _read_classes(logits: Tensor, targets: Any, ignore_index: int) -> Places:
-    indices = torch.as_tensor(targets, device=logits.device)
-    ignored = indices == ignore_index
-    columns = read_class_indices(logits, indices.masked_fill(ignored, 0)).reshape(-1)
+    indices, ignored = read_class_indices(logits, targets, ignore_index=ignore_index)
+    columns = indices.reshape(-1)
     ends = torch.arange(len(columns) + 1, device=logits.device)
-    return Places(ends, ends[:-1], columns, (~ignored).reshape(-1).to(logits.dtype), are_classes=True)
+    values = logits.new_ones(len(columns)) if ignored is None else (~ignored).reshape(-1).to(logits.dtype)
+    return Places(ends, ends[:-1], columns, values, are_classes=True)
 
 
 def _read_labels(logits: Tensor, targets: Any) -> Matrix | Places:

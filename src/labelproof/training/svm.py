@@ -1,0 +1,160 @@
+"""Linear support vector machines as an output layer: solved for features as they are, not trained in epochs."""
+
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+import torch
+from rich.console import Console
+from rich.progress import track
+
+from labelproof.decisions import Threshold
+from labelproof.encoders import Encoder
+from labelproof.metrics import by_name
+from labelproof.parallel.sharing import share
+from labelproof.training.batches import Examples
+from labelproof.training.callbacks import Row
+from labelproof.training.heads import LinearHead
+from labelproof.training.kernels import svm_labels
+
+__all__ = ["COSTS", "choose_cost", "feature_matrix", "linear_svms", "solve"]
+
+COSTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+MOST_LABELS = 200  # on which C is chosen
+LABELS_AT_ONCE = 64
+TOLERANCE = 1e-3  # of the slopes of the dual problem
+MOST_PASSES = 1000
+
+
+def solve(
+    encoder: Encoder,
+    head: LinearHead,
+    training: Examples,
+    validation: Examples | None,
+    cost: float | None,
+    *,
+    progress: bool = False,
+) -> tuple[float, Row]:
+    """Give each label of a head the weights of its linear support vector machine.
+
+    Parameters
+    ----------
+    encoder
+        Without anything to train.
+    head
+        Of as many features as the encoder gives.
+    training, validation
+        Examples; the second say what C is where it is None.
+    cost
+        C: how much a wrong score costs, against the size of the weights.
+    progress
+        Draw a progress bar on standard error.
+
+    Returns
+    -------
+    cost, row
+        C, and the row of the history: the mean squared hinge loss of the training examples, and the seconds.
+    """
+    begin = time.perf_counter()
+    if any(parameter.requires_grad for parameter in encoder.parameters()):
+        raise ValueError("head 'svm' is solved for features as they are: the encoder must train nothing (hidden: null)")
+    features = feature_matrix(encoder, training)
+    if cost is None:
+        cost = choose_cost(features, training.labels, validation and feature_matrix(encoder, validation), validation)
+    weight, bias = linear_svms(features, training.labels, cost, progress=progress)
+    with torch.no_grad():
+        head.output.weight.copy_(torch.from_numpy(weight))
+        head.output.bias.copy_(torch.from_numpy(bias))
+    loss = _mean_loss(features, training.labels, weight, bias)
+    return cost, {"epoch": 1, "train loss": loss, "seconds": time.perf_counter() - begin}
+
+
+def feature_matrix(encoder: Encoder, examples: Examples, *, batch_size: int = 256) -> Any:
+    """Return what an encoder makes of examples, as a CSR array of float64."""
+    encoder.eval()
+    blocks = []
+    with torch.inference_mode():
+        for start in range(0, len(examples), batch_size):
+            rows = np.arange(start, min(start + batch_size, len(examples)))
+            batch = encoder(*encoder.collate(examples.prepared, rows))
+            blocks.append(scipy.sparse.csr_array(batch.double().cpu().numpy()))
+    return scipy.sparse.vstack(blocks, format="csr")
+
+
+def choose_cost(features: Any, labels: Any, held_out: Any, validation: Examples | None) -> float:
+    """Return the C of `COSTS` with the best micro-F1 on held-out examples, for 200 labels if there are more.
+
+    Without held-out examples it is 1.
+    """
+    if validation is None:
+        return 1.0
+    n_labels = labels.shape[1]
+    some = np.sort(np.random.default_rng(0).permutation(n_labels)[:MOST_LABELS])
+    truth, metric = validation.labels[:, some], by_name("micro-f1")
+    found = {}
+    for cost in COSTS:
+        weight, bias = linear_svms(features, labels[:, some], cost)
+        scores = held_out @ weight.T.astype(np.float64) + bias
+        rule = Threshold(metric="micro-f1").fit(truth, scores)
+        found[cost] = metric(truth, rule.decide(scores))
+    return max(found, key=lambda cost: found[cost])
+
+
+def linear_svms(
+    features: Any, labels: Any, cost: float, *, tolerance: float = TOLERANCE, progress: bool = False
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+    """Return weights and biases of a linear support vector machine (squared hinge loss) for each label.
+
+    As in liblinear, the bias is the weight of a feature that is 1 everywhere.
+
+    Parameters
+    ----------
+    features
+        CSR array (n_examples, n_features).
+    labels
+        CSR array (n_examples, n_labels) of bool.
+    cost
+        C, positive.
+    tolerance
+        Of the slopes of the dual problem.
+    progress
+        Draw a progress bar on standard error.
+
+    Returns
+    -------
+    weight, bias
+        Arrays (n_labels, n_features) and (n_labels,).
+
+    Examples
+    --------
+    >>> X = scipy.sparse.csr_array(np.array([[-1.0], [1.0]]))
+    >>> weight, bias = linear_svms(X, scipy.sparse.csr_array(np.array([[False], [True]])), 1.0, tolerance=1e-9)
+    >>> weight.round(3), bias.round(3)  # ½w² + 2(1 - w)² is least at 4/5
+    (array([[0.8]], dtype=float32), array([0.]))
+    """
+    columns = scipy.sparse.csc_array(labels)
+    n_labels, n_features = labels.shape[1], features.shape[1]
+    indptr, ids = features.indptr.astype(np.int64), features.indices.astype(np.int64)
+    weight, bias = np.empty((n_labels, n_features), np.float32), np.empty(n_labels)
+    ends, rows = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+    starts = range(0, n_labels, LABELS_AT_ONCE)
+    console = Console(stderr=True)
+    for first in track(starts, "solving", console=console, transient=True) if progress else starts:
+        last = min(first + LABELS_AT_ONCE, n_labels)
+        given = indptr, ids, features.data, ends[first : last + 1], rows, float(cost), tolerance, MOST_PASSES
+        work = (last - first) * max(features.nnz, 1)
+        outputs = weight[first:last], bias[first:last]
+        share(svm_labels, *given, *outputs, n_items=last - first, n_numbers=work, n_threads=torch.get_num_threads())
+    return weight, bias
+
+
+def _mean_loss(features: Any, labels: Any, weight: Any, bias: Any) -> float:
+    """Return the squared hinge loss of a label and an example, in the mean, by blocks of examples."""
+    total, transposed = 0.0, weight.T.astype(np.float64)
+    for start in range(0, features.shape[0], 1024):
+        scores = features[start : start + 1024] @ transposed + bias
+        signs = np.where(labels[start : start + 1024].toarray(), 1.0, -1.0)
+        total += float(np.square(np.maximum(1 - signs * scores, 0)).sum())
+    return total / max(1, labels.shape[0] * labels.shape[1])

@@ -1,0 +1,105 @@
+"""Linear support vector machines as a head: those of liblinear, from data to a model folder."""
+
+# ruff: noqa: F401, F811 - fixtures are imported, and tests take them by their names
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from sklearn.metrics import f1_score
+from sklearn.svm import LinearSVC
+from training_data import config, features, one_thread, texts
+
+import labelproof as lp
+from labelproof.models import Model
+from labelproof.training import MultiLabelClassifier, fit
+from labelproof.training.svm import COSTS, linear_svms
+
+RNG = np.random.default_rng(0)
+
+
+def a_problem(n=150, n_features=40, n_labels=7, density=0.2):
+    X = scipy.sparse.random_array((n, n_features), density=density, format="csr", rng=RNG)
+    Y = (X @ RNG.normal(size=(n_features, n_labels)) + RNG.normal(size=(n, n_labels))) > 0.5
+    return X, scipy.sparse.csr_array(Y)
+
+
+@pytest.mark.parametrize("cost", [0.01, 0.3, 3.0])
+@pytest.mark.parametrize("n_features", [5, 40, 400])
+def test_weights_are_those_of_liblinear(cost, n_features):
+    X, Y = a_problem(n_features=n_features)
+    weight, bias = linear_svms(X, Y, cost, tolerance=1e-7)
+    for j, y in enumerate(Y.toarray().T):
+        theirs = LinearSVC(C=cost, tol=1e-9, max_iter=200_000, random_state=0).fit(X, y)
+        np.testing.assert_allclose(weight[j], theirs.coef_[0], atol=2e-5)
+        assert bias[j] == pytest.approx(theirs.intercept_[0], abs=2e-5)
+
+
+def test_no_small_step_lowers_the_objective():
+    X, Y = a_problem()
+    weight, bias = (part.astype(np.float64) for part in linear_svms(X, Y, 2.0, tolerance=1e-8))
+    signs = np.where(Y.toarray(), 1.0, -1.0)
+
+    def objective(w, b):
+        return (w**2).sum() / 2 + (b**2).sum() / 2 + 2 * (np.maximum(1 - signs * (X @ w.T + b), 0) ** 2).sum()
+
+    least = objective(weight, bias)
+    for _ in range(20):
+        step, shift = 1e-3 * RNG.normal(size=weight.shape), 1e-3 * RNG.normal(size=bias.shape)
+        assert objective(weight + step, bias + shift) > least
+
+
+def test_the_solution_does_not_depend_on_the_number_of_threads():
+    X, Y = a_problem(n=2000, n_labels=80)
+    found = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        found.append(linear_svms(X, Y, 1.0))
+    for weight, bias in found[1:]:
+        np.testing.assert_array_equal(weight, found[0][0])
+        np.testing.assert_array_equal(bias, found[0][1])
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_a_label_that_never_changes_is_always_predicted_so(active):
+    X, _ = a_problem()
+    weight, bias = linear_svms(X, scipy.sparse.csr_array(np.full((150, 1), active)), 1.0)
+    assert ((X @ weight[0] + bias[0] > 0) == active).all()
+
+
+def test_texts_are_learned_and_the_model_is_saved(config, texts, tmp_path):
+    sections = {"encoder": {"kind": "tfidf", "hidden": None}, "head": {"kind": "svm"}}
+    fitted = fit(config(**sections), texts, out=tmp_path / "run", progress=False)
+    assert fitted.config.head.C in COSTS
+    assert [sorted(row) for row in fitted.history] == [["epoch", "seconds", "train loss"]]
+    assert not (tmp_path / "run" / "learning_curve.png").exists()
+    model = Model.of(fitted)
+    assert f1_score(texts.labels, model.predict(texts.texts), average="micro") > 0.97
+    model.save(tmp_path / "model")
+    again = lp.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.logits(texts.texts), model.logits(texts.texts))
+    assert "Loss: squared hinge" in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_the_validation_part_chooses_c(config, features):
+    noisy = features.with_labels(features.labels.toarray() ^ (RNG.random((120, 8)) < 0.2))
+    assert fit(config(head={"kind": "svm"}), noisy, progress=False).config.head.C < 1
+    without = config(head={"kind": "svm"}, data={"validation": 0.0}, decision={"kind": "fixed"})
+    assert fit(without, noisy, progress=False).config.head.C == 1
+    assert fit(config(head={"kind": "svm", "C": 7}), noisy, progress=False).config.head.C == 7
+
+
+def test_an_encoder_that_is_to_be_trained_is_refused(config, features):
+    trained = config(encoder={"kind": "features", "hidden": 4}, head={"kind": "svm"})
+    with pytest.raises(
+        ValueError, match=r"head 'svm' is solved for features as they are: the encoder must train nothing"
+    ):
+        fit(trained, features, progress=False)
+
+
+def test_the_estimator_has_it_but_not_in_parts(features):
+    X, Y = features.features, features.labels.toarray()
+    estimator = MultiLabelClassifier(head="svm", random_state=0).fit(X, Y)
+    assert f1_score(Y, estimator.predict(X), average="micro") > 0.85
+    with pytest.raises(ValueError, match="head must be one that is trained in epochs for partial_fit, got 'svm'"):
+        estimator.partial_fit(X, Y)
