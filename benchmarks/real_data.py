@@ -112,7 +112,8 @@ def trial(name: str, overrides: list[str], dataset: Dataset) -> dict[str, Any]:
     start = time.perf_counter()
     fitted = fit(config, dataset, progress=False)
     values = {metric: fitted.metrics["validation"][metric] for metric in METRICS}
-    row = {"name": name, "overrides": overrides, "config": config.to_dict(), **values, "epochs": len(fitted.history)}
+    row = {"name": name, "overrides": overrides, "config": fitted.config.to_dict(), **values}
+    row["epochs"] = len(fitted.history)
     row["seconds"] = round(time.perf_counter() - start, 1)
     record("real_data_trials", row)
     print({key: value for key, value in row.items() if key != "config"}, flush=True)

@@ -101,7 +101,8 @@ def test_sparse_targets_need_logits_of_two_dimensions():
         (torch.tensor([True, False, True]), "got torch.bool"),
         (torch.tensor([0, 1]), r"got torch.int64 of shape \(2,\)"),
         (torch.tensor([0, 1, 4]), "label indices from 0 to 3, got values from 0 to 4"),
-        (torch.tensor([0, -100, 1]), "label indices from 0 to 3, got values from -100 to 1"),
+        (torch.tensor([0, -5, 1]), "label indices from 0 to 3, got values from -5 to 1"),
+        (torch.tensor([-100, 4, 1]), "label indices from 0 to 3, got values from 0 to 4"),
     ],
 )
 def test_wrong_class_indices_are_refused(targets, message):

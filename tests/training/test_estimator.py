@@ -22,6 +22,7 @@ from training_data import one_thread
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, Threshold
 from labelproof.training import MultiLabelClassifier
+from labelproof.training.choices import SHRINKAGE
 from labelproof.training.config import DataConfig
 from labelproof.training.parts import divide
 
@@ -226,7 +227,8 @@ def test_thresholds_are_those_of_the_held_out_examples(problem):
         DataConfig(validation=0.3),
         seed=np.random.RandomState(0).randint(2**31),
     ).validation
-    expected = PerLabelThreshold().fit(held_out.labels, clf.decision_function(held_out.features.astype(np.float32)))
+    scores = clf.decision_function(held_out.features.astype(np.float32))
+    expected = PerLabelThreshold(shrinkage=SHRINKAGE).fit(held_out.labels, scores)
     assert np.allclose(clf.rule_.thresholds_, expected.thresholds_, atol=1e-5)
 
 

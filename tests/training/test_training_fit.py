@@ -88,7 +88,7 @@ def test_the_rule_is_fitted_on_validation_data_alone(features, config):
     fitted = fit(setup, features, progress=False)
     part = divide(features, setup.data, seed=0).validation
     logits = np.concatenate(list(batch_logits(fitted.encoder, fitted.head, fitted.encoder.prepare(part.features))))
-    expected = PerLabelThreshold(scores="logits").fit(part.labels, logits)
+    expected = PerLabelThreshold(shrinkage=SHRINKAGE, scores="logits").fit(part.labels, logits)
     assert np.array_equal(fitted.rule.thresholds_, expected.thresholds_)
 
 
