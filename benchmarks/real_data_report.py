@@ -49,7 +49,7 @@ READING = """
   0.544; logistic regression, which has 42 million weights there, has 0.553.
 - macro-F1 with tuned thresholds is lower on texts, by half a point to 6 points: rare labels, which have weights of
   their own in logistic regression, share our hidden features with frequent ones. At ½ it is higher.
-@@SVM@@
+
 - All label sets that were verified are argmaxable: with 256 to 1,024 features no output layer here is a narrow one.
 """
 
