@@ -32,14 +32,16 @@ _NO_TARGET = -2
 
 @allocating
 def loss_rows(  # pragma: no cover - compiled
-    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, team, start, stop
+    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, scale, D, team, start, stop
 ):
     """Write the losses of the rows start to stop of X, and what `gradient_rows` needs.
 
     That is max x and τ in `roots`, and each support with its probabilities in `support` and `chances` where they fit;
-    `size` is their number, or −1 where the row of X must be read again, or −2 for a row without a target.
+    `size` is their number, or −1 where the row of X must be read again, or −2 for a row without a target. The gradients
+    are written to D at once, unless it has no rows.
     """
-    spread(_loss, (X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size), team, start, stop)
+    given = (X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, scale, D)
+    spread(_loss, given, team, start, stop)
 
 
 @allocating
@@ -53,15 +55,15 @@ def gradient_rows(  # pragma: no cover - compiled
 
 @allocating
 def _loss(  # pragma: no cover - compiled
-    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, start, stop
+    X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, scale, D, start, stop
 ):
     targets = (T, ends, columns, values, share)
     kept = (roots, support, chances, size)
-    _losses(X, alpha, targets, losses, kept, scratch(X), start, stop)
+    _losses(X, alpha, targets, losses, kept, scale, D, scratch(X), start, stop)
 
 
 @strict
-def _losses(X, alpha, targets, losses, kept, lists, start, stop):  # pragma: no cover - compiled
+def _losses(X, alpha, targets, losses, kept, scale, D, lists, start, stop):  # pragma: no cover - compiled
     T, ends, columns, values, share = targets
     roots, support, chances, size = kept
     maxima, rest, listed, places = lists
@@ -74,14 +76,16 @@ def _losses(X, alpha, targets, losses, kept, lists, start, stop):  # pragma: no 
         if share[i] == 0.0:
             losses[i] = 0.0
             size[i] = _NO_TARGET
+            if D.shape[0] > 0:
+                D[i] = 0
             continue
         x, n = X[i], _DENSE
-        powers = np.nan
+        powers, is_written = np.nan, False
         if not is_short:
             top, tau, n = threshold_row(x, alpha, maxima, rest, listed, places)
         elif alpha == 2.0 and np.isfinite(roots[i, 0]):
-            top = roots[i, 0]
-            tau, powers = _short_squares(x, top, roots[i, 1])
+            top, is_written = roots[i, 0], D.shape[0] > 0
+            tau, powers = _short_squares(x, top, roots[i, 1], scale[i], D[i] if is_written else losses[:0])
         else:
             top, tau = threshold_short(x, alpha, roots[i, 0], roots[i, 1])
         roots[i, 0], roots[i, 1] = top, tau
@@ -98,32 +102,51 @@ def _losses(X, alpha, targets, losses, kept, lists, start, stop):  # pragma: no 
             target_product, target_powers = _place_terms(x, top, alpha, columns[a:b], values[a:b], share[i])
         loss = product - target_product + (target_powers - powers) / (alpha * (alpha - 1.0))
         losses[i] = 0.0 if loss < 0.0 else loss  # rounding; NaN stays
+        if is_written:
+            _subtract_target(i, targets, scale[i], D[i])
+        elif D.shape[0] > 0:
+            _gradient_row(i, X, alpha, targets, scale[i], kept, D[i])
 
 
 @strict
 def _gradient(  # pragma: no cover - compiled
     X, alpha, T, ends, columns, values, share, scale, roots, support, chances, size, D, start, stop
 ):
+    targets = (T, ends, columns, values, share)
+    kept = (roots, support, chances, size)
     for i in range(start, stop):
-        x, d, n, c = X[i], D[i], size[i], scale[i]
-        if n == _DENSE and np.isnan(roots[i, 0]):
-            d[:] = np.nan
-        elif n == _DENSE:
-            write_dense(x, roots[i, 0], roots[i, 1], alpha, c, d)
-        else:
-            d[:] = 0
-            for a in range(n):
-                d[support[i, a]] = c * chances[i, a]
-        if n == _NO_TARGET:
-            continue
-        c *= share[i]
-        if T.shape[0] > 0:
-            t = T[i]
-            for j in range(d.shape[0]):
-                d[j] -= c * t[j]
-        else:
-            for a in range(ends[i], ends[i + 1]):
-                d[columns[a]] -= c * values[a]
+        _gradient_row(i, X, alpha, targets, scale[i], kept, D[i])
+
+
+@strict
+def _gradient_row(i, X, alpha, targets, c, kept, d):  # pragma: no cover - compiled
+    """Write c (p − q) of row i to d."""
+    roots, support, chances, size = kept
+    n = size[i]
+    if n == _DENSE and np.isnan(roots[i, 0]):
+        d[:] = np.nan
+    elif n == _DENSE:
+        write_dense(X[i], roots[i, 0], roots[i, 1], alpha, c, d)
+    else:
+        d[:] = 0
+        for a in range(n):
+            d[support[i, a]] = c * chances[i, a]
+    if n != _NO_TARGET:
+        _subtract_target(i, targets, c, d)
+
+
+@strict
+def _subtract_target(i, targets, c, d):  # pragma: no cover - compiled
+    """Subtract c q of row i from d."""
+    T, ends, columns, values, share = targets
+    c *= share[i]
+    if T.shape[0] > 0:
+        t = T[i]
+        for j in range(d.shape[0]):
+            d[j] -= c * t[j]
+    else:
+        for a in range(ends[i], ends[i + 1]):
+            d[columns[a]] -= c * values[a]
 
 
 @strict
@@ -145,20 +168,31 @@ def _listed_powers(listed, places, n, tau, alpha, support, chances):  # pragma: 
 
 
 @strict
-def _short_squares(x, top, tau):  # pragma: no cover - compiled
-    """Return τ and Σ p² of a short row for α = 2: Newton's steps until the next pass sees the same support."""
+def _short_squares(x, top, tau, c, d):  # pragma: no cover - compiled
+    """Return τ and Σ p² of a short row for α = 2, and write c p to d unless that is empty.
+
+    Newton's steps end when the next pass sees the same support.
+    """
     tau, count = step_2(x, top, tau, np.float64)
-    squares, seen = _squares(x, top, tau)
+    squares, seen = _squares(x, top, tau, c, d)
     while seen != count:
         tau, count = step_2(x, top, tau, np.float64)
-        squares, seen = _squares(x, top, tau)
+        squares, seen = _squares(x, top, tau, c, d)
     return tau, squares
 
 
 @loose
-def _squares(x, top, tau):  # pragma: no cover - compiled
-    """Return Σ u² over the positive u = x − top − τ, and how many they are."""
+def _squares(x, top, tau, c, d):  # pragma: no cover - compiled
+    """Return Σ u² over the positive u = x − top − τ, and how many they are; write c u to d unless that is empty."""
     squares, count = 0.0, 0.0
+    if d.shape[0] > 0:
+        for j in range(x.shape[0]):
+            u = gap(x[j], top, 1.0, tau)
+            u = u if u > 0.0 else 0.0
+            squares += u * u
+            count += 1.0 if u > 0.0 else 0.0
+            d[j] = c * u
+        return squares, count
     for j in range(x.shape[0]):
         u = gap(x[j], top, 1.0, tau)
         squares += u * u if u > 0.0 else 0.0

@@ -52,6 +52,7 @@ class Places:
     columns: Tensor
     values: Tensor
     are_classes: bool = False  # one place in each row, with the value 1, or 0 for none
+    is_complete: bool = False  # no place has the value 0
 
     def weighted(self, label_weight: Tensor | None, known: Tensor | None) -> "Places":
         """Return the targets times weights of the labels, and 0 where a label is unknown."""
@@ -87,7 +88,17 @@ class Batch:
     mass: Tensor  # (n,): Σ w·y
     inverse: Tensor  # (n,): 1 / Σ w·y, by which the targets are multiplied, or 0
     share: Tensor  # (n,): Σ w·y / Σ y, or 0
-    labelled: Tensor  # (n,): whether a row has a label
+    total: Tensor  # (n,): Σ y
+    is_complete: bool = False  # whether it is known that every row has a label
+
+    @property
+    def labelled(self) -> Tensor:
+        """Whether a row has a label, (n,)."""
+        return self.total > 0
+
+    def n_labelled(self) -> Tensor | int:
+        """Return the number of rows that have a label, but at least 1."""
+        return max(len(self.total), 1) if self.is_complete else self.labelled.sum().clamp(min=1)
 
 
 def read_batch(
@@ -101,12 +112,13 @@ def read_batch(
     if known is not None:
         rows, y = torch.where(known, rows, -torch.inf), y.weighted(None, known)
     if label_weight is None and isinstance(y, Places) and y.are_classes:
-        return Batch(rows, y, y.values, y.values, y.values, y.values > 0)
+        ones = y.values
+        return Batch(rows, y, ones, ones, ones, ones, y.is_complete and known is None)
     total = mass = y.total()
     if label_weight is not None:
         y = y.weighted(_read_weight(label_weight, z), None)
         mass = y.total()
-    return Batch(rows, y, mass, _inverse(mass), mass * _inverse(total), total > 0)
+    return Batch(rows, y, mass, _inverse(mass), mass * _inverse(total), total)
 
 
 def _inverse(total: Tensor) -> Tensor:
@@ -116,9 +128,9 @@ def _inverse(total: Tensor) -> Tensor:
 def _read_classes(logits: Tensor, targets: Any, ignore_index: int) -> Places:
     indices, ignored = read_class_indices(logits, targets, ignore_index=ignore_index)
     columns = indices.reshape(-1)
-    ends = torch.arange(len(columns) + 1, device=logits.device)
+    ends, complete = torch.arange(len(columns) + 1, device=logits.device), ignored is None
     values = logits.new_ones(len(columns)) if ignored is None else (~ignored).reshape(-1).to(logits.dtype)
-    return Places(ends, ends[:-1], columns, values, are_classes=True)
+    return Places(ends, ends[:-1], columns, values, are_classes=True, is_complete=complete)
 
 
 def _read_labels(logits: Tensor, targets: Any) -> Matrix | Places:

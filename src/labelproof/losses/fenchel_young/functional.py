@@ -148,4 +148,4 @@ def _weights(
     check_choice("reduction", reduction, REDUCTIONS)
     weight = read_example_weight(example_weight, promote(logits))
     weight = share if weight is None else share * weight
-    return weight / batch.labelled.sum().clamp(min=1) if reduction == "mean" else weight
+    return weight / batch.n_labelled() if reduction == "mean" else weight

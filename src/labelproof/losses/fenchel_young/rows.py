@@ -63,7 +63,7 @@ class _KernelLosses(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, batch: Batch, alpha: float) -> Tensor:
         ctx.save_for_backward(logits)
         ctx.batch, ctx.alpha = batch, alpha
-        losses, ctx.kept = _kernel_losses(logits, batch, alpha)
+        losses, ctx.kept, _ = _kernel_losses(logits, batch, alpha)
         return losses
 
     @staticmethod
@@ -89,23 +89,27 @@ class _Task:
         return torch.dot(_plain_losses(logits, self.batch, self.alpha), self.weight)
 
     def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor | None]:
-        """Return the sum and its gradient, for which the kernels keep the supports."""
-        losses, kept = _kernel_losses(logits, self.batch, self.alpha)
-        gradient = _kernel_gradient(logits, self.batch, self.alpha, kept, self.weight) if wants_gradient else None
+        """Return the sum and its gradient, which is empty if none is wanted, from one pass."""
+        scale = self.weight if wants_gradient else None
+        losses, _, gradient = _kernel_losses(logits, self.batch, self.alpha, scale)
         return torch.dot(losses, self.weight), gradient
 
 
-def _kernel_losses(logits: Tensor, batch: Batch, alpha: float) -> tuple[Tensor, tuple[Any, ...]]:
-    """Return the losses, and what the kernels keep for the gradient."""
+def _kernel_losses(
+    logits: Tensor, batch: Batch, alpha: float, scale: Tensor | None = None
+) -> tuple[Tensor, tuple[Any, ...], Tensor]:
+    """Return the losses, what the kernels keep for the gradient, and the gradient itself if rows have a scale."""
     z = logits.detach().contiguous()
     n, k = z.shape
     room = min(k // 16, LISTED) if k > SHORT else 0
     rows, losses = z.numpy(), z.new_empty(n)
     support, chances = np.empty((n, room), np.int32), np.empty((n, room), rows.dtype)
     kept = np.empty((n, 2)), support, chances, np.empty(n, np.int32)
+    gradient, scales = (z[:0], losses) if scale is None else (torch.empty_like(z), scale.contiguous())
     given = rows, alpha, *batch.targets.arrays(), batch.inverse.numpy(), losses.numpy(), *kept
-    share(loss_rows, *given, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
-    return losses, kept
+    outputs = scales.numpy(), gradient.numpy()
+    share(loss_rows, *given, *outputs, n_items=n, n_numbers=n * k, n_threads=torch.get_num_threads())
+    return losses, kept, gradient
 
 
 def _kernel_gradient(logits: Tensor, batch: Batch, alpha: float, kept: tuple[Any, ...], scale: Tensor) -> Tensor:
