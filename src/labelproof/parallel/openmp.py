@@ -10,7 +10,8 @@ from ctypes import CDLL, c_void_p, cast
 __all__ = ["addresses"]
 
 _NAMES = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
-_found: dict[int, tuple[int, ...]] = {}
+_HOME = os.getpid()
+_found: list[int] = []
 
 
 def addresses() -> tuple[int, ...]:
@@ -19,12 +20,11 @@ def addresses() -> tuple[int, ...]:
     They are looked up among the symbols that are visible to all of the process, as torch finds them itself. A forked
     process gets nothing: its OpenMP would wait for threads that stayed behind.
     """
-    if not _found:
-        places = _look_up()
-        if not places:
-            return ()  # torch may still be loaded
-        _found[os.getpid()] = places
-    return _found.get(os.getpid(), ())
+    if os.getpid() != _HOME:
+        return ()
+    if not _found:  # looked up again until torch is loaded
+        _found.extend(_look_up())
+    return tuple(_found)
 
 
 def _look_up() -> tuple[int, ...]:
