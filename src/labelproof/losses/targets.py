@@ -108,18 +108,16 @@ def read_class_indices(
         )
     indices, n_labels = indices.long(), logits.shape[-1]
     if torch.compiler.is_compiling() or is_wrapped(indices):
-        ignored = indices == ignore_index
-        return indices.masked_fill(ignored, 0), ignored
+        without = indices == ignore_index
+        return indices.masked_fill(without, 0), without
     if indices.numel() == 0:
         return indices, None
+    ignored: Tensor | None = None
     low, high = _range(indices)
-    if not low <= ignore_index <= high:
-        if low < 0 or high >= n_labels:
-            _refuse_labels(low, high, n_labels)
-        return indices, None
-    ignored = indices == ignore_index
-    indices = indices.masked_fill(ignored, 0)
-    low, high = _range(indices)
+    if low <= ignore_index <= high:
+        ignored = indices == ignore_index
+        indices = indices.masked_fill(ignored, 0)
+        low, high = _range(indices)
     if low < 0 or high >= n_labels:
         _refuse_labels(low, high, n_labels)
     return indices, ignored
