@@ -28,7 +28,7 @@ SERVER = """
 import sys, numpy as np
 from labelproof.explorer import serve
 from labelproof.importers import read_layer
-from labelproof.verification.labels import read_label_sets
+from labelproof.proof.labels import read_label_sets
 layer = read_layer(sys.argv[1])
 file = np.load(sys.argv[2])
 sets = [file["indices"][a:b] for a, b in zip(file["indptr"][:-1], file["indptr"][1:])]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import labelproof as lp
-from labelproof.verification.dft import dft_matrix
+from labelproof.theory.dft import dft_matrix
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = [(8921, 10, 5), (8921, 20, 5), (8921, 40, 5)]

@@ -40,7 +40,7 @@ from labelproof.metrics import by_name
 from labelproof.models import Model
 from labelproof.training import TrainConfig, fit
 from labelproof.training.config_files import read_config
-from labelproof.training.parts import Parts, divide, inputs_of
+from labelproof.training.data_parts import Parts, divide, inputs_of
 from real_data_report import report
 
 HERE = Path(__file__).parent

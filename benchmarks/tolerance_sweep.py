@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import labelproof as lp
-from labelproof.verification.dft import dft_matrix
+from labelproof.theory.dft import dft_matrix
 from peers import solve_by_highs
 from weights import load
 

@@ -1,8 +1,9 @@
-"""Imports point one way: each package may use only those on the lines above its own."""
+"""Imports point one way, and nothing that decides a proof ever imports what searches for one."""
 
 import ast
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import labelproof
@@ -10,9 +11,10 @@ import labelproof
 ROOT = Path(labelproof.__file__).parent
 LAYERS = [
     {"errors"},
-    {"arrayfiles", "parallel"},
-    {"simplex"},
-    {"verification", "metrics", "data"},
+    {"foundation"},
+    {"parallel", "proof"},
+    {"simplex", "search"},
+    {"theory", "explaining", "metrics", "data"},
     {"decisions"},
     {"heads", "activations"},
     {"losses"},
@@ -27,26 +29,71 @@ LAYERS = [
     {"cli"},
     {"__init__", "__main__"},
 ]
-WITHOUT_TORCH = {"errors", "arrayfiles", "parallel", "simplex", "verification", "metrics", "data", "decisions"}
-WITHOUT_TORCH |= {"__init__"}
+WITHOUT_TORCH = {"errors", "foundation", "parallel", "proof", "simplex", "search", "theory", "explaining"}
+WITHOUT_TORCH |= {"metrics", "data", "decisions", "__init__"}
+SEARCHING = {"search", "theory", "explaining", "parallel"}
 
 
 def room(path):
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
-def imported_modules(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+def home_of(name):
+    """Return the module that ``labelproof.name`` stands for, whether it is one or comes out of one."""
+    return labelproof._HOME.get(name, f"labelproof.{name}")
+
+
+def imports_of(tree):
+    """Yield every module that some code imports, wherever in it: late imports and names of the package included."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} must import absolutely"
-            yield node.module
+            assert node.level == 0, "imports must be absolute"
+            names = [alias.name for alias in node.names]
+            if node.module == "labelproof":
+                yield from (home_of(name) for name in names)
+            else:
+                yield node.module
+                yield from (full for name in names if (full := f"{node.module}.{name}") and is_module(full))
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "import_module":
+            assert isinstance(node.args[0], ast.Constant | ast.Subscript | ast.JoinedStr), "say which module"
+            if isinstance(node.args[0], ast.Constant):
+                yield node.args[0].value
+
+
+def is_module(name):
+    return name.startswith("labelproof.") and file_of(name) is not None
+
+
+def file_of(module):
+    place = ROOT.joinpath(*module.split(".")[1:])
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+def imported_modules(path):
+    return set(imports_of(ast.parse(path.read_text())))
+
+
+def closure(paths):
+    """Return every module of the package that some files can ever import, with those that its parents import."""
+    seen, new = set(), list(paths)
+    while new:
+        path = new.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for module in imported_modules(path):
+            parts = module.split(".")
+            if parts[0] == "labelproof":
+                names = [".".join(parts[:i]) for i in range(2, len(parts) + 1)]
+                new += [found for name in names if (found := file_of(name)) is not None]
+    return {str(path.relative_to(ROOT)) for path in seen}
 
 
 def test_every_room_is_in_the_order():
     rooms = {room(path) for path in ROOT.rglob("*.py")}
-    assert rooms <= set().union(*LAYERS)
+    assert rooms == set().union(*LAYERS)
 
 
 def test_imports_point_one_way():
@@ -64,15 +111,50 @@ def test_what_needs_no_torch_does_not_import_it():
             assert "torch" not in {module.split(".")[0] for module in imported_modules(path)}, path
 
 
-def test_the_trusted_code_uses_none_of_the_search():
-    trusted = {"labels", "regions", "proofs", "brackets"}
-    for name in trusted:
-        modules = set(imported_modules(ROOT / "verification" / f"{name}.py"))
-        own = {module.removeprefix("labelproof.verification.") for module in modules if "verification" in module}
-        assert own <= trusted, f"{name} must rest on trusted code alone, got {own - trusted}"
+def test_late_imports_and_names_of_the_package_count_as_imports():
+    code = "def f():\n    from labelproof import verify, explaining\n    import labelproof.search.exact\n"
+    found = set(imports_of(ast.parse(code)))
+    assert found == {"labelproof.search.verifier", "labelproof.explaining", "labelproof.search.exact"}
+    assert set(imports_of(ast.parse("from labelproof.search import propose"))) >= {"labelproof.search.propose"}
+    assert set(imports_of(ast.parse("import_module('labelproof.search')"))) == {"labelproof.search"}
+
+
+def test_nothing_that_a_proof_rests_on_can_import_the_search():
+    reached = {name.split("/")[0].removesuffix(".py") for name in closure((ROOT / "proof").glob("*.py"))}
+    assert reached == {"proof", "foundation", "errors"}
+
+
+def test_the_closure_sees_through_other_modules():
+    assert "search/engine.py" in closure([ROOT / "explaining" / "explain.py"])
+    assert "foundation/threads.py" in closure([ROOT / "proof" / "result.py"])
+
+
+def test_check_runs_in_a_process_that_has_never_imported_the_search(tmp_path):
+    import numpy as np
+
+    weight = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    np.savez(tmp_path / "w.npz", weight=weight)
+    labelproof.verify(weight, [[0], [0, 1, 2]], radius=True).save(tmp_path / "v.npz")
+    code = (
+        "import sys\nfrom labelproof.cli import main\n"
+        "sys.argv = ['labelproof', 'check', 'v.npz', '--weights', 'w.npz']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print(*sorted(m for m in sys.modules if m.startswith('labelproof.') or m in ('numba', 'torch')))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)  # noqa: S603
+    loaded = answer.stdout.splitlines()[-1].split()
+    assert "labelproof.proof.result" in loaded
+    assert not [module for module in loaded if module.split(".")[1:2] and module.split(".")[1] in SEARCHING]
+    assert not {"numba", "torch"} & set(loaded)
 
 
 def test_importing_labelproof_imports_nothing_heavy():
     code = "import sys, labelproof; print(*sorted({'numpy', 'scipy', 'numba', 'flint', 'torch'} & set(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert answer.stdout.strip() == ""
+
+
+def test_every_name_of_the_package_is_where_it_says():
+    assert set(labelproof.__all__) == set(labelproof._HOME) | labelproof._ROOMS
+    for module in {*labelproof._HOME.values(), *(f"labelproof.{name}" for name in labelproof._ROOMS)}:
+        assert find_spec(module) is not None, module

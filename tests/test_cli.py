@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import labelproof as lp
 from labelproof.cli import app, files
 from labelproof.errors import DataFormatError
-from labelproof.verification.compilation import announcing_compilation
+from labelproof.foundation.compilation import announcing_compilation
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
 SETS = [[], [0], [0, 1], [0, 1, 2], [0]]

@@ -80,12 +80,21 @@ def test_numbers_go_to_svmlight_with_the_names_beside(folder):
 
 def test_a_package_that_is_not_there_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     Path("a.parquet").touch()
     for words, message in (
-        (("stats", "a.csv", *COLUMNS, "--picture", "a.png"), "error: pictures need matplotlib, which is not installed"),
-        (("convert", "a.csv", "b.parquet", *COLUMNS), "error: Parquet files need pyarrow, which is not installed"),
-        (("stats", "a.parquet"), "error: Parquet files need pyarrow, which is not installed"),
+        (
+            ("stats", "a.csv", *COLUMNS, "--picture", "a.png"),
+            "error: a plot needs the package matplotlib: pip install 'labelproof[plots]'",
+        ),
+        (
+            ("convert", "a.csv", "b.parquet", *COLUMNS),
+            "error: writing a Parquet file needs the package pyarrow: pip install 'labelproof[parquet]'",
+        ),
+        (
+            ("stats", "a.parquet"),
+            "error: reading a.parquet needs the package pyarrow: pip install 'labelproof[parquet]'",
+        ),
     ):
         result = run(*words)
         assert (result.exit_code, result.stderr) == (2, f"{message}\n")

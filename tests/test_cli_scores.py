@@ -1,7 +1,7 @@
 """The verbs that read scores, as users meet them: tune a rule, evaluate it, and one sentence for all that is wrong."""
 
-import builtins
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -238,16 +238,9 @@ def test_wrong_files_are_refused_by_name(folder):
 
 def test_without_pyarrow_parquet_says_what_is_missing(folder, monkeypatch):
     write_scores("S.parquet")
-    plain_import = builtins.__import__
-
-    def no_pyarrow(name, *args, **options):
-        if name.startswith("pyarrow"):
-            raise ImportError(name)
-        return plain_import(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", no_pyarrow)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = run("evaluate", "--scores", "S.parquet", "--labels", "Y.npy")
-    assert_refused(result, "S.parquet: reading .parquet needs pyarrow: pip install pyarrow")
+    assert_refused(result, "reading S.parquet needs the package pyarrow: pip install 'labelproof[parquet]'")
 
 
 @pytest.mark.parametrize("verb", ["tune", "evaluate"])

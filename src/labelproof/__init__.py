@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from labelproof.activations import entmax, sparsemax
     from labelproof.auditing import Audit, audit
     from labelproof.data import Dataset, iter_examples, load_dataset
-    from labelproof.errors import CertificateError, DataFormatError, LabelproofError, ModelFormatError
+    from labelproof.errors import (
+        CertificateError,
+        DataFormatError,
+        LabelproofError,
+        MissingPackageError,
+        ModelFormatError,
+    )
+    from labelproof.explaining.explain import Explanation, explain
     from labelproof.heads import BottleneckHead, DFTHead, replace_head
     from labelproof.losses import (
         AsymmetricLoss,
@@ -37,13 +44,14 @@ if TYPE_CHECKING:
         UnboundedF1Loss,
     )
     from labelproof.models import load_model
+    from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
+    from labelproof.proof.result import Verification
+    from labelproof.proof.store import load_verification
+    from labelproof.search.verifier import verify
+    from labelproof.theory.counting import count_argmaxable, log10_argmaxable_fraction
+    from labelproof.theory.cyclic import alternations
+    from labelproof.theory.plan import Plan, plan
     from labelproof.training import MultiLabelClassifier
-    from labelproof.verification import Argmaxable, Unargmaxable, Undecided, Verification, verify
-    from labelproof.verification.counting import count_argmaxable, log10_argmaxable_fraction
-    from labelproof.verification.cyclic import alternations
-    from labelproof.verification.explain import Explanation, explain
-    from labelproof.verification.plan import Plan, plan
-    from labelproof.verification.store import load_verification
 
 _ROOMS = {
     "activations",
@@ -59,7 +67,7 @@ _ROOMS = {
     "training",
 }
 _HOME = {
-    "Argmaxable": "labelproof.verification",
+    "Argmaxable": "labelproof.proof.certificates",
     "AsymmetricLoss": "labelproof.losses",
     "Audit": "labelproof.auditing",
     "BinaryCrossEntropyLoss": "labelproof.losses",
@@ -70,33 +78,34 @@ _HOME = {
     "DataFormatError": "labelproof.errors",
     "Dataset": "labelproof.data",
     "EntmaxLoss": "labelproof.losses",
-    "Explanation": "labelproof.verification.explain",
+    "Explanation": "labelproof.explaining.explain",
     "FocalLoss": "labelproof.losses",
     "LabelproofError": "labelproof.errors",
+    "MissingPackageError": "labelproof.errors",
     "ModelFormatError": "labelproof.errors",
     "MultiLabelClassifier": "labelproof.training",
     "PickAllLabelsLoss": "labelproof.losses",
-    "Plan": "labelproof.verification.plan",
+    "Plan": "labelproof.theory.plan",
     "SigmoidF1Loss": "labelproof.losses",
     "SparsemaxLoss": "labelproof.losses",
-    "Unargmaxable": "labelproof.verification",
+    "Unargmaxable": "labelproof.proof.certificates",
     "UnboundedF1Loss": "labelproof.losses",
-    "Undecided": "labelproof.verification",
-    "Verification": "labelproof.verification",
-    "alternations": "labelproof.verification.cyclic",
+    "Undecided": "labelproof.proof.certificates",
+    "Verification": "labelproof.proof.result",
+    "alternations": "labelproof.theory.cyclic",
     "audit": "labelproof.auditing",
-    "count_argmaxable": "labelproof.verification.counting",
+    "count_argmaxable": "labelproof.theory.counting",
     "entmax": "labelproof.activations",
-    "explain": "labelproof.verification.explain",
+    "explain": "labelproof.explaining.explain",
     "iter_examples": "labelproof.data",
     "load_dataset": "labelproof.data",
     "load_model": "labelproof.models",
-    "load_verification": "labelproof.verification.store",
-    "log10_argmaxable_fraction": "labelproof.verification.counting",
-    "plan": "labelproof.verification.plan",
+    "load_verification": "labelproof.proof.store",
+    "log10_argmaxable_fraction": "labelproof.theory.counting",
+    "plan": "labelproof.theory.plan",
     "replace_head": "labelproof.heads",
     "sparsemax": "labelproof.activations",
-    "verify": "labelproof.verification.verifier",
+    "verify": "labelproof.search.verifier",
 }
 
 __all__ = [
@@ -114,6 +123,7 @@ __all__ = [
     "Explanation",
     "FocalLoss",
     "LabelproofError",
+    "MissingPackageError",
     "ModelFormatError",
     "MultiLabelClassifier",
     "PickAllLabelsLoss",

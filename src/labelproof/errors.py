@@ -1,6 +1,6 @@
 """The errors that labelproof raises beside ValueError (a wrong argument) and TypeError."""
 
-__all__ = ["CertificateError", "DataFormatError", "LabelproofError", "ModelFormatError"]
+__all__ = ["CertificateError", "DataFormatError", "LabelproofError", "MissingPackageError", "ModelFormatError"]
 
 
 class LabelproofError(Exception):
@@ -13,6 +13,10 @@ class CertificateError(LabelproofError):
 
 class DataFormatError(LabelproofError):
     """A file of weights, labels or results cannot be read as what it should be."""
+
+
+class MissingPackageError(LabelproofError, ImportError):
+    """An optional package is not installed; the message says how to install it."""
 
 
 class ModelFormatError(LabelproofError):

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from labelproof.auditing.label_sets import from_lists
 from labelproof.auditing.reach import measure_reach, whiten
-from labelproof.verification.regions import make_layer
+from labelproof.proof.regions import make_layer
 
 
 def standard_normal(n, d, seed=0):

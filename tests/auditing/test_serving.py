@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from labelproof import verify
-from labelproof.auditing.serving import rounded, survives_rounding
+from labelproof.auditing.low_precision import rounded, survives_rounding
 
 
 def test_bfloat16_is_rounded_as_torch_does():

@@ -14,7 +14,7 @@ from labelproof.auditing import read_document
 from labelproof.comparison import compare, comparison_tables, findings, four_heads, recipe, save_comparison
 from labelproof.comparison.contenders import default_width
 from labelproof.data import Dataset, topic_data
-from labelproof.training.parts import divide
+from labelproof.training.data_parts import divide
 
 
 @pytest.fixture(scope="module")

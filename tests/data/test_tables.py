@@ -10,7 +10,7 @@ import pytest
 
 from labelproof.data import Limits, iter_examples, load_dataset
 from labelproof.data.loading import ENDINGS
-from labelproof.data.parts import DATA_FILES
+from labelproof.data.part_files import DATA_FILES
 from labelproof.data.textfile import read_lines
 from labelproof.errors import DataFormatError
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from labelproof.data import Dataset, describe, load_dataset, save_dataset, topic_data
-from labelproof.data.picture import draw_labels
+from labelproof.data.label_plot import draw_labels
 
 LABELS = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
 NAMES = ("bird", "cat, big", "dog")

@@ -1,6 +1,6 @@
 """The comparison of rules: what is fitted where, and how it is shown."""
 
-import builtins
+import sys
 
 import numpy as np
 import pytest
@@ -90,15 +90,8 @@ def test_a_picture_is_written(tmp_path):
 
 def test_without_matplotlib_the_picture_says_what_is_missing(tmp_path, monkeypatch):
     result = evaluate_rules(*problem(n=20), [TopK(1)], cv=2, inner_cv=0)
-    plain_import = builtins.__import__
-
-    def no_matplotlib(name, *args, **options):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return plain_import(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
-    with pytest.raises(ImportError, match="plot needs matplotlib: pip install matplotlib"):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"a plot needs the package matplotlib: pip install 'labelproof\[plots\]'"):
         result.plot(tmp_path / "rules.png")
 
 

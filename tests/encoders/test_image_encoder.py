@@ -16,7 +16,7 @@ from torch import nn
 
 import labelproof.encoders
 from labelproof.encoders.image import ImageEncoder
-from labelproof.encoders.pictures import Preprocessing, read_picture
+from labelproof.encoders.image_files import Preprocessing, read_picture
 from labelproof.errors import DataFormatError, ModelFormatError
 
 

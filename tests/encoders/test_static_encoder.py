@@ -10,7 +10,7 @@ from every_encoder import WORDS, features_of, saved_and_loaded
 from safetensors.numpy import save_file
 
 import labelproof.encoders
-from labelproof.encoders.vectors import read_word_vectors
+from labelproof.encoders.vector_files import read_word_vectors
 from labelproof.errors import ModelFormatError
 
 TEXTS = ["the fox jumps", "", "Zebra yak", "The DOG sleeps, and the fox..."]

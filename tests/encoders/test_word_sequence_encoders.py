@@ -8,7 +8,7 @@ import torch
 from every_encoder import features_of, gradients, saved_and_loaded
 
 import labelproof.encoders
-from labelproof.encoders.vectors import read_word_vectors
+from labelproof.encoders.vector_files import read_word_vectors
 from labelproof.errors import ModelFormatError
 
 TEXTS = ["the fox jumps over the dog", "", "fox", "a dog sleeps", "the dog and the fox"]

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from labelproof.explorer import make_app
 from labelproof.importers import ImportedLayer
-from labelproof.verification.labels import read_label_sets
+from labelproof.proof.labels import read_label_sets
 
 TRIANGLE = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])  # the first figure of the paper: 6 of 8 sets
 PETS = ("cat", "dog", "bird")

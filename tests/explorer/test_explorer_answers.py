@@ -9,11 +9,11 @@ import pytest
 from small_explorers import PETS, TRIANGLE, app_of, ask, client_of, layer_of
 
 import labelproof as lp
+from labelproof.explaining.small_conflicts import shares
 from labelproof.explorer import make_app
-from labelproof.explorer.newest import NewestWins
+from labelproof.explorer.newest_question import NewestWins
 from labelproof.explorer.prover import make_prover
-from labelproof.verification.explaining.conflicts import shares
-from labelproof.verification.labels import read_label_sets
+from labelproof.proof.labels import read_label_sets
 
 WORDS = {1: "argmaxable", 0: "unargmaxable"}
 
@@ -169,7 +169,7 @@ def test_pulls_in_floats_are_those_of_exact_multipliers(options):
 def test_pulls_that_floats_cannot_tell_are_computed_exactly(monkeypatch):
     prover = make_prover(layer_of(TRIANGLE))
     verdict = prover.verdict((0, 1, 2))
-    monkeypatch.setattr("labelproof.explorer.pulls.SLACK", -1.0)
+    monkeypatch.setattr("labelproof.explorer.conflict_shares.SLACK", -1.0)
     assert prover.pulls(verdict) == shares(verdict.certificate)
 
 

@@ -7,13 +7,13 @@ from small_explorers import PETS, TRIANGLE, app_of, ask, client_of
 import labelproof as lp
 from labelproof.explorer.drawing.cells import Cell, Frame, largest_disc
 from labelproof.explorer.drawing.plane import plane_through
-from labelproof.verification.labels import read_label_sets
+from labelproof.proof.labels import read_label_sets
 
 
 @pytest.fixture(autouse=True)
 def _enough_time(monkeypatch):
     """Let no slow machine end a drawing early."""
-    monkeypatch.setattr("labelproof.explorer.drawing.picture.SECONDS", 60.0)
+    monkeypatch.setattr("labelproof.explorer.drawing.region_drawing.SECONDS", 60.0)
 
 
 def area(corners):
@@ -142,7 +142,7 @@ def test_of_many_regions_those_next_to_the_middle_are_drawn():
 
 
 def test_when_the_time_is_over_what_was_found_is_drawn(pets, monkeypatch):
-    monkeypatch.setattr("labelproof.explorer.drawing.picture.SECONDS", 0.0)
+    monkeypatch.setattr("labelproof.explorer.drawing.region_drawing.SECONDS", 0.0)
     answer = ask(pets, "drawing", labels=[0, 1], anchors=[[0, 1]])
     assert not answer["is_complete"]
     assert sets_of(answer) == [(0, 1)]

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from labelproof.cli.console import Verbs
 from labelproof.cli.explore import explore
+from labelproof.errors import MissingPackageError
 from labelproof.explorer import make_app, serve
 
 PROGRAM = """
@@ -123,7 +124,8 @@ def test_a_port_that_is_taken_or_is_none_is_refused(folder):
 
 
 def test_missing_packages_are_named_with_the_extra(monkeypatch):
-    monkeypatch.delitem(sys.modules, "labelproof.explorer.app", raising=False)
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(ValueError, match=r"pip install 'labelproof\[audit\]' \(there is no fastapi\)"):
+    with pytest.raises(
+        MissingPackageError, match=r"explorer needs the package fastapi: pip install 'labelproof\[audit\]'"
+    ):
         make_app(layer_of(TRIANGLE))

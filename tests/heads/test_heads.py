@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from labelproof.heads import BottleneckHead, DFTHead, VandermondeHead, start_at
-from labelproof.verification.cyclic import minor_signs
-from labelproof.verification.dft import dft_matrix, vandermonde_matrix
+from labelproof.theory.cyclic import minor_signs
+from labelproof.theory.dft import dft_matrix, vandermonde_matrix
 
 HEADS = {
     "bottleneck": lambda **kw: BottleneckHead(40, 60, 7, **kw),

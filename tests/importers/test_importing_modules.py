@@ -8,7 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 import labelproof as lp
 from labelproof.importers import layer_of
-from labelproof.importers.before import after
+from labelproof.importers.feature_domains import after
 
 
 class Net(nn.Module):

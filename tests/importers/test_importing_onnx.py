@@ -10,7 +10,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
-from labelproof.errors import ModelFormatError
+from labelproof.errors import MissingPackageError, ModelFormatError
 from labelproof.importers import read_layer
 
 RNG = np.random.default_rng(0)
@@ -268,6 +268,6 @@ def test_a_tensor_outside_the_folder_or_its_file_is_refused(tmp_path, tensor, me
 
 def test_without_the_package_the_file_says_what_it_needs(tmp_path, monkeypatch):
     path = save(tmp_path / "m.onnx", [GEMM], W=W, b=B)
-    monkeypatch.setattr("labelproof.importers.packages.find_spec", lambda _: None)
-    with pytest.raises(ModelFormatError, match=r"reading m.onnx needs the package onnx: pip install onnx"):
+    monkeypatch.setattr("labelproof.foundation.optional_packages.find_spec", lambda _: None)
+    with pytest.raises(MissingPackageError, match=r"reading m.onnx needs the package onnx: pip install onnx"):
         read_layer(path)

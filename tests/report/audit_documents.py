@@ -7,8 +7,8 @@ import numpy as np
 
 import labelproof as lp
 from labelproof.auditing.document import CHECK_COMMAND
-from labelproof.verification import Unargmaxable
-from labelproof.verification.explaining.conflicts import shares
+from labelproof.explaining.small_conflicts import shares
+from labelproof.proof.certificates import Unargmaxable
 
 HOW = ("Acute", "Chronic", "Recurrent", "Congenital", "Secondary", "Post-operative", "Drug-induced", "Unspecified")
 WHAT = ("inflammation", "stenosis", "infection", "insufficiency", "fracture", "neoplasm", "haemorrhage", "ulcer")

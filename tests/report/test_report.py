@@ -13,7 +13,7 @@ from audit_documents import big_document, make_document, make_group, renamed
 from reading_pages import Page
 
 from labelproof.report import Table, render_report, rendering, sets, write_report
-from labelproof.report.agreement import agreement
+from labelproof.report.model_differences import agreement
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -268,7 +268,7 @@ def test_rows_of_a_table_must_match_its_columns():
 def test_without_jinja2_one_sentence_says_what_to_install(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     rendering._environment.cache_clear()
-    with pytest.raises(ImportError, match=r"reports need jinja2: pip install 'labelproof\[audit\]'"):
+    with pytest.raises(ImportError, match=r"a report needs the package jinja2: pip install 'labelproof\[audit\]'"):
         render_report([small])
 
 

@@ -24,7 +24,7 @@ from labelproof.decisions import PerLabelThreshold, Threshold
 from labelproof.training import MultiLabelClassifier
 from labelproof.training.choices import SHRINKAGE
 from labelproof.training.config import DataConfig
-from labelproof.training.parts import divide
+from labelproof.training.data_parts import divide
 
 UNREACHED = "ignore:the head has .* features but the encoder only:UserWarning"  # X has few features in these tests
 

@@ -4,6 +4,7 @@
 
 import csv
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse
 import torch
 from training_data import config, features, one_thread, texts
 
-from labelproof import losses
+from labelproof import MissingPackageError, losses
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, TopK
 from labelproof.heads import BottleneckHead, DFTHead
@@ -21,9 +22,9 @@ from labelproof.training.batches import ShuffledBatches
 from labelproof.training.choices import DECISIONS, LOSSES, SHRINKAGE, build_rule
 from labelproof.training.config import DataConfig, HeadConfig
 from labelproof.training.curves import plot_history
+from labelproof.training.data_parts import divide, inputs_of
 from labelproof.training.heads import LinearHead, build_head, resolve_head
 from labelproof.training.module import TrainingModule
-from labelproof.training.parts import divide, inputs_of
 from labelproof.training.scoring import batch_logits
 
 original = PerLabelThreshold.fit
@@ -434,8 +435,9 @@ def test_data_that_are_refused_leave_no_folder(features, config, tmp_path):
 
 
 def test_tensorboard_is_refused_where_it_is_not_installed(features, config, tmp_path, monkeypatch):
-    monkeypatch.setattr("labelproof.training.loop.find_spec", lambda _: None)
-    with pytest.raises(ValueError, match="needs the package tensorboard, which is not installed"):
+    for package in ("tensorboard", "tensorboardX"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackageError, match="needs the package tensorboard: pip install tensorboard"):
         fit(config(trainer={"tensorboard": True}), features, out=tmp_path, progress=False)
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
 
 from labelproof.activations.on_any_device import jacobian_product
-from labelproof.parallel.sharing import share
+from labelproof.parallel.dispatch import share
 from labelproof.simplex.kernels import SHORT, entmax_rows, jacobian_rows
 
 __all__ = ["LISTED", "KernelEntmax", "is_wrapped"]

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from labelproof.auditing.document import Recommendation
-from labelproof.verification import Verification
-from labelproof.verification.engine import decide
-from labelproof.verification.labels import LabelSets
-from labelproof.verification.plan import plan
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.result import Verification
+from labelproof.search.engine import decide
+from labelproof.theory.plan import plan
 
 __all__ = ["advise"]
 

@@ -28,14 +28,15 @@ from labelproof.auditing.facts import layer_facts
 from labelproof.auditing.groups import conflict_labels, group_of
 from labelproof.auditing.headline import headline
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
+from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names import Required, align, read_requirements
 from labelproof.auditing.reach import Whitening, measure_reach, whiten
 from labelproof.auditing.result import Audit
-from labelproof.auditing.serving import DTYPES, survives_rounding
+from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer, layer_of
-from labelproof.verification import Verification, verify
-from labelproof.verification.labels import LabelSets, read_label_sets
-from labelproof.verification.progress import progress_bar
+from labelproof.proof.labels import LabelSets, read_label_sets
+from labelproof.proof.result import Verification
+from labelproof.search.verifier import verify
 
 __all__ = ["audit"]
 

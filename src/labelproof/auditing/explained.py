@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.document import Explained
-from labelproof.verification import Unargmaxable, Verification
-from labelproof.verification.explain import Explanation, explain_label_set
-from labelproof.verification.explaining.conflicts import shares
+from labelproof.explaining.explain import Explanation, explain_label_set
+from labelproof.explaining.small_conflicts import shares
+from labelproof.proof.certificates import Unargmaxable
+from labelproof.proof.result import Verification
 
 __all__ = ["explain_most_frequent"]
 

@@ -6,8 +6,8 @@ import numpy.typing as npt
 from labelproof.auditing.document import LayerFacts
 from labelproof.auditing.rank import rank_bounds
 from labelproof.importers import ImportedLayer
-from labelproof.verification.regions import OutputLayer, exact_offset
-from labelproof.verification.store import sha256_of
+from labelproof.proof.regions import OutputLayer, exact_offset
+from labelproof.proof.store import sha256_of
 
 __all__ = ["constant_labels", "describe_domain", "layer_facts"]
 
@@ -46,7 +46,7 @@ def constant_labels(layer: OutputLayer) -> tuple[list[int], list[int]]:
 
     Examples
     --------
-    >>> from labelproof.verification.regions import make_layer
+    >>> from labelproof.proof.regions import make_layer
     >>> constant_labels(make_layer([[1.0, 2.0], [-1.0, 0.0]], bias=[0.5, 0.0], domain="nonnegative"))
     ([0], [1])
     """
@@ -77,7 +77,7 @@ def describe_domain(layer: OutputLayer) -> str:
 
     Examples
     --------
-    >>> from labelproof.verification.regions import make_layer
+    >>> from labelproof.proof.regions import make_layer
     >>> describe_domain(make_layer([[1.0]], domain=(-1, 1)))
     'inputs within [-1, 1]'
     """

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.document import BySize, ConflictLabel, Group
-from labelproof.verification import Verification
-from labelproof.verification.plan import wilson_interval
+from labelproof.proof.result import Verification
+from labelproof.theory.plan import wilson_interval
 
 __all__ = ["conflict_labels", "conflict_sizes", "group_of"]
 

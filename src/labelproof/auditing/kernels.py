@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from labelproof.verification.kernels import CONFLICT, SOLVED, STOPPED, append_row, drop_row, project, solve_upper
+from labelproof.search.active_set_kernels import CONFLICT, SOLVED, STOPPED, append_row, drop_row, project, solve_upper
 
 __all__ = ["CONFLICT", "SOLVED", "STOPPED", "least_point"]
 

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.labels import LabelSets
+from labelproof.proof.labels import LabelSets
 
 __all__ = ["combinations_of_labels", "distinct_sets", "from_lists"]
 

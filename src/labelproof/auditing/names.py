@@ -9,7 +9,7 @@ import numpy as np
 
 from labelproof.data import Dataset
 from labelproof.importers import ImportedLayer
-from labelproof.verification.labels import LabelSets, read_label_sets
+from labelproof.proof.labels import LabelSets, read_label_sets
 
 __all__ = ["Aligned", "Required", "align", "read_requirements"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.engine import in_threads
-from labelproof.verification.labels import LabelSets
-from labelproof.verification.regions import OutputLayer
+from labelproof.foundation.threads import in_threads
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import OutputLayer
 
 __all__ = ["Whitening", "measure_reach", "whiten"]
 

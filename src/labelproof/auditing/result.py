@@ -11,7 +11,7 @@ import numpy as np
 
 from labelproof.auditing.document import AuditDocument
 from labelproof.importers import ImportedLayer
-from labelproof.verification import Verification
+from labelproof.proof.result import Verification
 
 __all__ = ["Audit"]
 

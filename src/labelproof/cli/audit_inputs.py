@@ -66,7 +66,7 @@ def inputs_of(data: Any) -> Any:
     """Return what a model's encoder reads of a data set."""
     if not isinstance(data, Dataset) or (data.features is None and data.texts is None and data.image_paths is None):
         raise ValueError("--reach needs --labels to be a data set with texts, features or images, got label sets only")
-    from labelproof.training.parts import inputs_of as encoder_inputs
+    from labelproof.training.data_parts import inputs_of as encoder_inputs
 
     if data.features is not None:
         return data.features

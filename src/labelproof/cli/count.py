@@ -22,7 +22,7 @@ def count(
     """Count the argmaxable label sets of weights in general position, exactly."""
     from flint import fmpz
 
-    from labelproof.verification.counting import count_argmaxable, count_k_active, log10_argmaxable_fraction, log10_int
+    from labelproof.theory.counting import count_argmaxable, count_k_active, log10_argmaxable_fraction, log10_int
 
     if n_labels > MAX_LABELS:
         raise ValueError(f"N_LABELS must be at most {MAX_LABELS}, so that the exact count is quick, got {n_labels}")

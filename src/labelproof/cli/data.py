@@ -1,7 +1,7 @@
 """labelproof data: the figures of a data set, and its conversion into other formats."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,7 +60,7 @@ def stats(
     import numpy as np
 
     from labelproof.data import describe
-    from labelproof.verification.cyclic import alternations
+    from labelproof.theory.cyclic import alternations
 
     examples = _load(source, format, text, labels, separator, part)
     figures = describe(examples)
@@ -69,10 +69,9 @@ def stats(
             raise ValueError(f"PATH must hold {what}, got none in {source}")
     changes = np.percentile(alternations(examples.labels), [50, 90, 100], method="lower").astype(int).tolist()
     if picture is not None:
-        from labelproof.data.picture import draw_labels
+        from labelproof.data.label_plot import draw_labels
 
-        with _missing_package_is_bad_input():
-            draw_labels(examples, picture, title=Path(source).name)
+        draw_labels(examples, picture, title=Path(source).name)
     if as_json:
         names = ("median", "percentile_90", "most")
         print_json({**figures.to_dict(), "alternations": dict(zip(names, changes, strict=True))})
@@ -119,8 +118,7 @@ def convert(
         examples = examples.drop_rare_labels(drop_rare)
     if part is not None:
         examples = examples.part(part)
-    with _missing_package_is_bad_input():
-        written = save_dataset(examples, target)
+    written = save_dataset(examples, target)
     if as_json:
         print_json(
             {"n_examples": len(examples), "n_labels": examples.n_labels, "files": [str(path) for path in written]}
@@ -143,7 +141,7 @@ def _load(
     from labelproof.data import load_dataset
 
     waiting = Console(stderr=True).status(f"reading {source}") if progress_wanted() else nullcontext()
-    with waiting, _missing_package_is_bad_input():
+    with waiting:
         examples = load_dataset(
             source,
             format=format,
@@ -152,14 +150,6 @@ def _load(
             separator=separator,
         )
     return examples if part is None else examples.part(part)
-
-
-@contextmanager
-def _missing_package_is_bad_input() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise ValueError(str(error)) from error
 
 
 def _parse_parts(text: str) -> dict[str, float]:

@@ -105,7 +105,7 @@ def _outcomes(
     """Train and verify one head after the other; say on standard error how far it is."""
     from labelproof.comparison import compare, four_heads, recipe
     from labelproof.comparison.contenders import default_width
-    from labelproof.training.parts import divide
+    from labelproof.training.data_parts import divide
 
     config = recipe(dataset, epochs=epochs, min_count=min_count, seed=seed)
     training = divide(dataset, config.data, seed=seed).training

@@ -29,7 +29,7 @@ def explain(
 ) -> None:
     """Explain the verdict on one label set: its conflict, and the nearest label sets that can be predicted."""
     from labelproof.cli import files
-    from labelproof.verification.explain import explain as explain_set
+    from labelproof.explaining.explain import explain as explain_set
 
     classifier = files.read_classifier(weights, bias)
     names = files.read_label_names(label_names, len(classifier.weight))

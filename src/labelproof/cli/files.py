@@ -13,8 +13,8 @@ from typing import Any
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.arrayfiles import read_arrays
 from labelproof.errors import DataFormatError
+from labelproof.foundation.array_files import read_arrays
 
 __all__ = [
     "Classifier",

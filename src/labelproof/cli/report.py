@@ -36,10 +36,7 @@ def report(
     files = [path / "audit.json" if path.is_dir() else path for path in audits]
     require_free_output(output, [*files])
     documents = [read_document(path) for path in audits]
-    try:
-        write_report(output, documents, title=title)
-    except ImportError as error:
-        raise ValueError(str(error)) from error
+    write_report(output, documents, title=title)
     models = [document["layer"]["model"] for document in documents]
     if as_json:
         print_json({"saved": str(output), "bytes": output.stat().st_size, "models": models})

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.arrayfiles import read_arrays
 from labelproof.cli import files
 from labelproof.errors import DataFormatError
-from labelproof.verification.labels import read_label_sets
+from labelproof.foundation.array_files import read_arrays
+from labelproof.foundation.optional_packages import need
+from labelproof.proof.labels import read_label_sets
 
 __all__ = ["read_scores", "read_true_labels", "require_free_output"]
 
@@ -111,11 +112,10 @@ def _are_numbers(tokens: list[str]) -> bool:
 def _parquet(path: Path) -> Array:
     """Read a table of one numeric column for each label."""
     files.existing(path)
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise DataFormatError(f"{path.name}: reading .parquet needs pyarrow: pip install pyarrow") from error
+    need("pyarrow", f"reading {path.name}")
+    import pyarrow
+    import pyarrow.parquet
+
     try:
         table = pyarrow.parquet.read_table(path)
         columns = [column.to_numpy(zero_copy_only=False) for column in table.combine_chunks().columns]

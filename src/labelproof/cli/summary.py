@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from labelproof.cli.console import percent, table
-from labelproof.verification import Unargmaxable, Verification
+from labelproof.proof.certificates import Unargmaxable
+from labelproof.proof.result import Verification
 
 __all__ = [
     "assumptions",

@@ -24,7 +24,7 @@ from labelproof.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from labelproof.verification import Verification
+    from labelproof.proof.result import Verification
 
 __all__ = ["verify"]
 

@@ -16,9 +16,9 @@ from labelproof.data import Dataset
 from labelproof.importers import layer_of
 from labelproof.metrics import Accumulator
 from labelproof.models import Model
+from labelproof.search.verifier import verify
 from labelproof.training import Fitted, TrainConfig, fit
-from labelproof.training.parts import divide, inputs_of
-from labelproof.verification import verify
+from labelproof.training.data_parts import divide, inputs_of
 
 __all__ = ["compare"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from labelproof.comparison.outcome import Outcome
-from labelproof.verification import Verification
+from labelproof.proof.result import Verification
 
 __all__ = ["findings"]
 

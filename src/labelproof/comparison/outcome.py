@@ -8,7 +8,7 @@ import numpy as np
 from labelproof.auditing import Audit
 from labelproof.comparison.contenders import Contender
 from labelproof.models import Model
-from labelproof.verification import Verification
+from labelproof.proof.result import Verification
 
 __all__ = ["Outcome"]
 

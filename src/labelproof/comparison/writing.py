@@ -6,8 +6,8 @@ from pathlib import Path
 
 from labelproof.comparison.findings import findings
 from labelproof.comparison.outcome import Outcome
+from labelproof.proof.result import Verification
 from labelproof.report import Table, write_report
-from labelproof.verification import Verification
 
 __all__ = ["comparison_tables", "require_free", "save_comparison"]
 

@@ -4,7 +4,7 @@ from labelproof.data.columns import Columns
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import Example, SparseRow, collect
 from labelproof.data.loading import iter_examples, load_dataset
-from labelproof.data.parts import join_parts
+from labelproof.data.part_files import join_parts
 from labelproof.data.splits import (
     iterative_stratification,
     label_deviation,

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof import arrayfiles
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import MAX_LABELS
 from labelproof.data.textfile import LIMITS, Limits, require_file
 from labelproof.errors import DataFormatError
+from labelproof.foundation import array_files
 
 __all__ = ["arrays_of", "read_arrays", "read_matrix", "read_npz", "read_pair"]
 
@@ -58,7 +58,7 @@ def read_matrix(path: Path, limits: Limits = LIMITS) -> Any:
     if path.suffix == ".npy":
         require_file(path)
         with open(path, "rb") as stream:
-            return arrayfiles.read_array(stream, path.stat().st_size, path.name)
+            return array_files.read_array(stream, path.stat().st_size, path.name)
     arrays = read_arrays(path, limits)
     if "indptr" in arrays:
         return _sparse(arrays, "", path.name)
@@ -71,7 +71,7 @@ def read_arrays(path: Path, limits: Limits = LIMITS) -> dict[str, Array]:
     """Read the arrays of an .npz file, within limits and without pickles."""
     require_file(path)
     most = max(limits.free_bytes, limits.expansion * path.stat().st_size)
-    return arrayfiles.read_arrays(path, most_bytes=most)
+    return array_files.read_arrays(path, most_bytes=most)
 
 
 def arrays_of(data: Dataset) -> dict[str, Array]:
@@ -130,7 +130,7 @@ def _member(arrays: Mapping[str, Array], name: str, source: str) -> Any:
 
 
 def _sparse(arrays: Mapping[str, Array], prefix: str, source: str) -> Any:
-    with arrayfiles.told_in_one_sentence(source):
+    with array_files.told_in_one_sentence(source):
         if arrays.get("format", np.array(b"csr")).item() not in (b"csr", "csr"):
             raise DataFormatError(f"{source}: expected a sparse matrix in CSR form, got {arrays['format'].item()!r}")
         data, indices, indptr, shape = (arrays[f"{prefix}{part}"] for part in ("data", "indices", "indptr", "shape"))
@@ -142,7 +142,7 @@ def _sparse(arrays: Mapping[str, Array], prefix: str, source: str) -> Any:
 def _strings(arrays: Mapping[str, Array], name: str, source: str) -> Any:
     """Return an array of strings, or one of numbers where it may be."""
     if f"{name}_ends" in arrays:
-        with arrayfiles.told_in_one_sentence(source):
+        with array_files.told_in_one_sentence(source):
             flat, ends = arrays[f"{name}_bytes"].tobytes(), [0, *arrays[f"{name}_ends"].tolist()]
             if sorted(ends) != ends or ends[-1] != len(flat):
                 raise ValueError(f"{name}_ends must ascend to {len(flat)}")

@@ -16,7 +16,7 @@ from labelproof.data.images import iter_images, labels_table
 from labelproof.data.jsondocument import first_character, iter_list
 from labelproof.data.jsonl import iter_objects
 from labelproof.data.parquet import iter_parquet_rows
-from labelproof.data.parts import join_parts, mulan_xml, read_parts
+from labelproof.data.part_files import join_parts, mulan_xml, read_parts
 from labelproof.data.published.catalogue import FORMATS, STREAMS, find_named
 from labelproof.data.svmlight import iter_svmlight
 from labelproof.data.textfile import LIMITS, Limits, bare_name, read_lines

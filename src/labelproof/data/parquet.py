@@ -6,6 +6,7 @@ from typing import Any
 
 from labelproof.data.textfile import require_file
 from labelproof.errors import DataFormatError
+from labelproof.foundation.optional_packages import need
 
 __all__ = ["iter_parquet_rows"]
 
@@ -14,11 +15,10 @@ BATCH_ROWS = 1024
 
 def iter_parquet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield where each row stands, and its values by the names of the columns."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow, which is not installed") from error
+    need("pyarrow", f"reading {path.name}")
+    import pyarrow
+    import pyarrow.parquet
+
     require_file(path)
     first = 1
     try:

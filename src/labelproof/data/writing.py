@@ -20,6 +20,7 @@ import scipy.sparse
 from labelproof.data.arrays import arrays_of
 from labelproof.data.dataset import Dataset
 from labelproof.data.textfile import COMPRESSED, bare_name
+from labelproof.foundation.optional_packages import need
 
 __all__ = ["save_dataset"]
 
@@ -107,11 +108,10 @@ def _write_npz(data: Dataset, stream: IO[bytes]) -> None:
 
 
 def _write_parquet(data: Dataset, stream: IO[bytes]) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow, which is not installed") from error
+    need("pyarrow", "writing a Parquet file")
+    import pyarrow
+    import pyarrow.parquet
+
     schema = pyarrow.schema(_parquet_fields(data, pyarrow))
     with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
         for start in range(0, len(data), BATCH_ROWS):

@@ -9,10 +9,10 @@ from labelproof.decisions.calibration import (
     TemperatureScaling,
     load_calibration,
 )
-from labelproof.decisions.comparison import Comparison, default_rules, evaluate_rules
 from labelproof.decisions.expected_f import ExpectedF
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.ranking import LabelCount, TopK
+from labelproof.decisions.rule_comparison import Comparison, default_rules, evaluate_rules
 from labelproof.decisions.rules import Rule, load_rule
 from labelproof.decisions.support import SparsemaxSupport
 from labelproof.decisions.thresholds import PerLabelThreshold, Threshold, ThresholdAveraging

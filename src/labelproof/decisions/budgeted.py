@@ -26,8 +26,8 @@ from labelproof.decisions.inputs import (
     Floats,
     Labels,
     ScoreKind,
+    by_blocks,
     dense,
-    in_threads,
     require_probabilities,
     row_blocks,
     to_probabilities,
@@ -278,4 +278,4 @@ def _tallies(truth: Bools, eta: Doubles, k: int, gains: Doubles, offsets: Double
         active = largest(gains * p + offsets, np.full(len(p), k))
         return np.array([(active & truth[block]).sum(axis=0), np.where(active, p, 0).sum(axis=0), active.sum(axis=0)])
 
-    return np.sum(in_threads(tally, row_blocks(eta.shape, most_cells=2**22)), axis=0)
+    return np.sum(by_blocks(tally, row_blocks(eta.shape, most_cells=2**22)), axis=0)

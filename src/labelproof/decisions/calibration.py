@@ -19,8 +19,8 @@ from labelproof.decisions.inputs import (
     Floats,
     Labels,
     ScoreKind,
+    by_blocks,
     dense,
-    in_threads,
     read_finite,
     read_pair,
     row_blocks,
@@ -296,7 +296,7 @@ def _logistic(z: Floats, targets: npt.NDArray[Any], *, with_offset: bool) -> tup
         logistic_fits(part, wanted, with_offset, slopes[rows], offsets[rows])
 
     if len(z):
-        in_threads(work, row_blocks(z.shape))
+        by_blocks(work, row_blocks(z.shape))
     return slopes, offsets
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.decisions import kernels
-from labelproof.decisions.inputs import Floats, Labels, in_threads, row_blocks
+from labelproof.decisions.inputs import Floats, Labels, by_blocks, row_blocks
 
 __all__ = [
     "Curves",
@@ -105,7 +105,7 @@ def counts_at_least(scores: Floats, values: Floats) -> Indices:
         return counts
 
     blocks = row_blocks(scores.shape, per_thread=1)  # each block has counts of its own
-    between = np.sum(in_threads(count, blocks), axis=0)
+    between = np.sum(by_blocks(count, blocks), axis=0)
     return np.cumsum(between[:, ::-1], axis=1)[:, ::-1]
 
 
@@ -115,7 +115,7 @@ def _counted(ptr: Indices, values: Floats, scores: Floats) -> Curves:
         kernels.count_at_least(scores[block], ptr, values, counts)
         return counts
 
-    between = np.sum(in_threads(count, row_blocks(scores.shape)), axis=0)
+    between = np.sum(by_blocks(count, row_blocks(scores.shape)), axis=0)
     from_place = np.cumsum(between[::-1])[::-1]  # also counts the labels that follow
     after = np.append(from_place, 0)[ptr[1:]]
     return Curves(ptr, values, from_place - np.repeat(after, np.diff(ptr)), len(scores))
@@ -206,7 +206,7 @@ def thresholds_at(scores: Floats, lowest: Doubles) -> Doubles:
         kernels.largest_below(scores[block], lowest, largest)
         return largest
 
-    lower = np.max(in_threads(below, row_blocks(scores.shape)), axis=0)
+    lower = np.max(by_blocks(below, row_blocks(scores.shape)), axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         middle = lower / 2 + lowest / 2
     thresholds = np.where((lower <= middle) & (middle < lowest), middle, lower)

@@ -1,22 +1,21 @@
 """What users pass to a rule, checked once: labels and scores of one shape, and scores that must be probabilities."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from labelproof.foundation.threads import in_threads, usable_cores
 from labelproof.metrics.arguments import Labels, read_labels, read_probabilities, read_scores
 
 __all__ = [
     "Floats",
     "Labels",
     "ScoreKind",
+    "by_blocks",
     "dense",
-    "in_threads",
     "read_finite",
     "read_pair",
     "require_probabilities",
@@ -83,14 +82,11 @@ def row_blocks(shape: tuple[int, ...], *, most_cells: int | None = None, per_thr
     Blocks of more than ``most_cells`` numbers are cut further.
     """
     n, width = shape
-    size = max(1, 2**18 // width, -(-n // (per_thread * (cpu_count() or 1))))
+    size = max(1, 2**18 // width, -(-n // (per_thread * usable_cores())))
     size = size if most_cells is None else min(size, max(1, most_cells // width))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def in_threads(work: Callable[[slice], R], blocks: Sequence[slice]) -> list[R]:
+def by_blocks(work: Callable[[slice], R], blocks: Sequence[slice]) -> list[R]:
     """Return work(block) for each block, in order; compiled work runs side by side."""
-    if len(blocks) == 1:
-        return [work(blocks[0])]
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
-        return list(pool.map(work, blocks))
+    return [work(blocks[0])] if len(blocks) == 1 else list(in_threads(work, blocks))

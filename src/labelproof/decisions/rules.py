@@ -14,7 +14,7 @@ import scipy.sparse
 
 from labelproof.decisions.calibration import Calibration
 from labelproof.decisions.geometry import Geometry
-from labelproof.decisions.inputs import Floats, Labels, in_threads, read_finite, read_pair, row_blocks
+from labelproof.decisions.inputs import Floats, Labels, by_blocks, read_finite, read_pair, row_blocks
 from labelproof.decisions.storage import read_record, write_record
 from labelproof.errors import DataFormatError
 
@@ -123,14 +123,14 @@ class Rule(ABC):
         """Decide examples block by block, in threads."""
         if sparse:
             blocks = row_blocks(scores.shape, most_cells=SPARSE_BLOCK)
-            parts = in_threads(lambda block: scipy.sparse.csr_array(self._decide(scores[block])), blocks)
+            parts = by_blocks(lambda block: scipy.sparse.csr_array(self._decide(scores[block])), blocks)
             return scipy.sparse.vstack(parts, format="csr")
         active = np.empty(scores.shape, np.bool_)
 
         def work(block: slice) -> None:
             active[block] = self._decide(scores[block])
 
-        in_threads(work, row_blocks(scores.shape))
+        by_blocks(work, row_blocks(scores.shape))
         return active
 
 

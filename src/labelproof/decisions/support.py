@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from labelproof.decisions import kernels
 from labelproof.decisions.geometry import Geometry
-from labelproof.decisions.inputs import Floats, Labels, in_threads, row_blocks
+from labelproof.decisions.inputs import Floats, Labels, by_blocks, row_blocks
 from labelproof.decisions.options import require_number
 from labelproof.decisions.rules import Bools, Rule
 from labelproof.decisions.tuning import global_threshold, set_metric
@@ -101,7 +101,7 @@ def depths(scores: Floats) -> npt.NDArray[np.float64]:
     def work(block: slice) -> None:
         kernels.support_depths(scores[block], np.argsort(-scores[block], axis=1), result[block])
 
-    in_threads(work, row_blocks(scores.shape, most_cells=2**22))
+    by_blocks(work, row_blocks(scores.shape, most_cells=2**22))
     return result
 
 

@@ -14,7 +14,7 @@ from labelproof.encoders.layers import Bag, dense_rows, lecun_scale
 from labelproof.encoders.matrices import Standardisation, matrix_rows, read_matrix
 from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
 from labelproof.encoders.rows import DenseRows, RaggedRows
-from labelproof.verification.arguments import whole_number
+from labelproof.foundation.arguments import whole_number
 
 __all__ = ["FeatureEncoder", "FeatureOptions"]
 

@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from labelproof.encoders.optional import require
 from labelproof.errors import ModelFormatError
+from labelproof.foundation.optional_packages import need
 
 __all__ = ["load_pretrained", "load_tokenizer", "new_model", "read_json", "save_config", "save_tokenizer"]
 
 
 def load_pretrained(folder: Path, kind: str, *, needs_pooler: bool = False) -> nn.Module:
     """Return the model of a directory in float32, with all of its weights but perhaps those of its pooler."""
-    require("transformers", kind)
+    need("transformers", f"the {kind} encoder")
     from transformers import AutoModel
 
     read_json(folder / "config.json")
@@ -40,7 +40,7 @@ def load_pretrained(folder: Path, kind: str, *, needs_pooler: bool = False) -> n
 
 def new_model(folder: Path, kind: str) -> nn.Module:
     """Return the model that config.json tells of, in float32, its weights still to load."""
-    require("transformers", kind)
+    need("transformers", f"the {kind} encoder")
     from transformers import AutoConfig, AutoModel
 
     read_json(folder / "config.json")
@@ -52,7 +52,7 @@ def new_model(folder: Path, kind: str) -> nn.Module:
 
 def load_tokenizer(folder: Path, kind: str) -> Any:
     """Return the tokenizer of a directory."""
-    require("transformers", kind)
+    need("transformers", f"the {kind} encoder")
     from transformers import AutoTokenizer
 
     if not any(folder.glob("tokenizer*")) and not any(folder.glob("vocab*")):

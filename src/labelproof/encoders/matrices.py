@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.arrayfiles import read_arrays
 from labelproof.encoders.rows import DenseRows, RaggedRows
 from labelproof.errors import DataFormatError, ModelFormatError
+from labelproof.foundation.array_files import read_arrays
 
 __all__ = ["Standardisation", "matrix_rows", "read_matrix"]
 

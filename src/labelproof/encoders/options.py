@@ -6,7 +6,7 @@ from dataclasses import fields
 from os import PathLike
 from typing import Any
 
-from labelproof.verification.arguments import whole_number
+from labelproof.foundation.arguments import whole_number
 
 __all__ = [
     "check_choice",

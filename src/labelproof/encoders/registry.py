@@ -11,8 +11,8 @@ from labelproof.encoders.gru import GRUEncoder
 from labelproof.encoders.hashing import HashingEncoder
 from labelproof.encoders.image import ImageEncoder
 from labelproof.encoders.options import did_you_mean
-from labelproof.encoders.static import StaticEncoder
 from labelproof.encoders.tfidf import TfidfEncoder
+from labelproof.encoders.token_vectors import StaticEncoder
 from labelproof.encoders.transformer import TransformerEncoder
 from labelproof.errors import ModelFormatError
 

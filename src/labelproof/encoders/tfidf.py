@@ -13,7 +13,7 @@ from labelproof.encoders.options import hold_whole_numbers
 from labelproof.encoders.texts import read_texts
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.encoders.weighting import inverse_document_frequency
-from labelproof.verification.arguments import whole_number
+from labelproof.foundation.arguments import whole_number
 
 __all__ = ["TfidfEncoder", "TfidfOptions"]
 

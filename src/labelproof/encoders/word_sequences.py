@@ -15,10 +15,10 @@ from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.options import check_flag, check_path, check_share, hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows, ragged
 from labelproof.encoders.texts import WORDS, read_texts, split_words
-from labelproof.encoders.vectors import read_word_vectors
+from labelproof.encoders.vector_files import read_word_vectors
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.errors import ModelFormatError
-from labelproof.verification.arguments import whole_number
+from labelproof.foundation.arguments import whole_number
 
 __all__ = ["PADDING", "UNKNOWN", "WordSequenceEncoder", "WordSequenceOptions"]
 

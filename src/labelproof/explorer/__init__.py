@@ -3,6 +3,6 @@
 Needs the packages of ``pip install 'labelproof[audit]'``.
 """
 
-from labelproof.explorer.serving import make_app, serve
+from labelproof.explorer.server import make_app, serve
 
 __all__ = ["make_app", "serve"]

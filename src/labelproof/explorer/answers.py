@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from labelproof.explorer.drawing.picture import Picture
+from labelproof.explaining.nearest import Neighbour
+from labelproof.explorer.drawing.region_drawing import Picture
 from labelproof.explorer.prover import Explained, Verdict
 from labelproof.explorer.similar import Similar
-from labelproof.verification.certificates import Argmaxable, Unargmaxable, Undecided
-from labelproof.verification.explaining.nearest import Neighbour
+from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
 
 __all__ = ["drawing_answer", "explanation_answer", "label_names", "similar_answer", "verdict_answer"]
 

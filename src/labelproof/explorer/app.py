@@ -15,8 +15,8 @@ from labelproof.explorer.explorer import Explorer
 from labelproof.explorer.guard import HEADERS, Guard
 from labelproof.explorer.prover import make_prover
 from labelproof.importers import ImportedLayer
-from labelproof.verification.labels import LabelSets
-from labelproof.verification.regions import Ties
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import Ties
 
 __all__ = ["make_app"]
 

@@ -15,14 +15,14 @@ from labelproof.explorer.answers import (
 )
 from labelproof.explorer.completion import LabelSearch
 from labelproof.explorer.drawing import Anchor, draw
-from labelproof.explorer.newest import NewestWins
+from labelproof.explorer.newest_question import NewestWins
 from labelproof.explorer.prover import Prover
 from labelproof.explorer.requests import MOST_LABELS
 from labelproof.explorer.similar import SetIndex
 from labelproof.importers import ImportedLayer
-from labelproof.verification.certificates import Argmaxable
-from labelproof.verification.labels import LabelSets
-from labelproof.verification.radius import as_floats
+from labelproof.proof.certificates import Argmaxable
+from labelproof.proof.labels import LabelSets
+from labelproof.search.radius import as_floats
 
 __all__ = ["Explorer"]
 

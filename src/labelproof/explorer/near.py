@@ -9,8 +9,8 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.explaining.question import Question, remaining
-from labelproof.verification.proofs import Witness
+from labelproof.explaining.question import Question, remaining
+from labelproof.proof.rounding import Witness
 
 __all__ = ["some_near_set"]
 

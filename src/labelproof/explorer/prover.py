@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.assumptions import AS_FOUND, assume
+from labelproof.explaining.boundary import Boundary, closest_labels, most_central
+from labelproof.explaining.nearest import Neighbour, NeighbourSearch
+from labelproof.explaining.small_conflicts import small_conflicts
+from labelproof.explorer.conflict_shares import pulls
 from labelproof.explorer.near import some_near_set
-from labelproof.explorer.pulls import pulls
 from labelproof.explorer.questions import CancellableQuestion
 from labelproof.importers import ImportedLayer
-from labelproof.verification.certificates import Argmaxable, Certificate, Unargmaxable
-from labelproof.verification.engine import Evidence, prepare
-from labelproof.verification.explaining.boundary import Boundary, closest_labels, most_central
-from labelproof.verification.explaining.conflicts import small_conflicts
-from labelproof.verification.explaining.nearest import Neighbour, NeighbourSearch
-from labelproof.verification.labels import read_label_set
-from labelproof.verification.margins import UnitWeights, margin
-from labelproof.verification.regions import OutputLayer, Ties, make_layer
-from labelproof.verification.result import pack
-from labelproof.verification.wide import has_features_to_spare
+from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable
+from labelproof.proof.labels import read_label_set
+from labelproof.proof.margins import UnitWeights, margin
+from labelproof.proof.regions import OutputLayer, Ties, make_layer
+from labelproof.search.engine import prepare
+from labelproof.search.few_features import has_features_to_spare
+from labelproof.search.findings import Finding, pack
 
 __all__ = ["Explained", "Prover", "Verdict", "make_prover"]
 
@@ -117,7 +117,7 @@ class Prover:
         if not any(one.is_minimal for one in search.neighbours()):
             search = NeighbourSearch(question, conflicts, N_NEAREST, end, found=found)
             search.run()
-        smaller = self._proven(question, Evidence(conflict=conflicts[0]))
+        smaller = self._proven(question, Finding(conflict=conflicts[0]))
         nearest = search.neighbours() if self.size is None else search.neighbours_of_same_size()
         return Explained(smaller, irreducible, search.least_distance, nearest)
 
@@ -134,7 +134,7 @@ class Prover:
         question = self._question(labels, Event())
         return self._proven(question, question.decide([labels], VERDICT_SECONDS)[0])
 
-    def _proven(self, question: CancellableQuestion, evidence: Evidence) -> Verdict:
+    def _proven(self, question: CancellableQuestion, evidence: Finding) -> Verdict:
         labels = tuple(question.active.tolist())
         if evidence.witness is None:
             certificate = pack(self.layer, question.label_sets([labels]), [evidence])[0]
@@ -179,5 +179,5 @@ def _by_mask(found: dict[frozenset[int], Any]) -> dict[int, Any]:
     return {sum(1 << i for i in changes): witness for changes, witness in found.items()}
 
 
-def _status(evidence: Evidence) -> int:
+def _status(evidence: Finding) -> int:
     return 1 if evidence.witness is not None else 0 if evidence.conflict is not None else -1

@@ -9,9 +9,9 @@ from threading import Event
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.engine import Evidence
-from labelproof.verification.explaining.question import Question
-from labelproof.verification.margins import UnitWeights
+from labelproof.explaining.question import Question
+from labelproof.proof.margins import UnitWeights
+from labelproof.search.findings import Finding
 
 __all__ = ["CancellableQuestion"]
 
@@ -28,12 +28,12 @@ class CancellableQuestion(Question):
         """The weights in the form that margins are computed from."""
         return self.weights
 
-    def decide(self, sets: Iterable[Iterable[int]], time_limit: float | None) -> list[Evidence]:
+    def decide(self, sets: Iterable[Iterable[int]], time_limit: float | None) -> list[Finding]:
         """Return evidence on label sets."""
         self._stop_if_cancelled()
         return super().decide(sets, time_limit)
 
-    def decide_among(self, labels: npt.NDArray[np.int64], time_limit: float) -> Evidence:
+    def decide_among(self, labels: npt.NDArray[np.int64], time_limit: float) -> Finding:
         """Decide the label set with all but these labels left open."""
         self._stop_if_cancelled()
         return super().decide_among(labels, time_limit)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.auditing.label_sets import distinct_sets
-from labelproof.verification.labels import LabelSets
+from labelproof.proof.labels import LabelSets
 
 __all__ = ["SetIndex", "Similar"]
 
@@ -38,7 +38,7 @@ class SetIndex:
 
     Examples
     --------
-    >>> from labelproof.verification.labels import read_label_sets
+    >>> from labelproof.proof.labels import read_label_sets
     >>> index = SetIndex(read_label_sets([[0, 1], [0, 1], [1, 2], [3]], n_labels=4))
     >>> index.similar((0, 1), 2)
     [Similar(labels=(0, 1), similarity=1.0, count=2), Similar(labels=(1, 2), similarity=0.3333333333333333, count=1)]

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from labelproof.foundation.arguments import whole_number
 from labelproof.heads.start import start_at, start_logit
-from labelproof.verification.arguments import whole_number
 
 __all__ = ["BottleneckHead"]
 

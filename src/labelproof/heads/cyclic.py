@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
+from labelproof.foundation.arguments import whole_number
 from labelproof.heads.start import start_logit
-from labelproof.verification.arguments import whole_number
-from labelproof.verification.dft import vandermonde_matrix
+from labelproof.theory.dft import vandermonde_matrix
 
 __all__ = ["CyclicHead", "VandermondeHead", "checked_order"]
 

@@ -10,12 +10,12 @@ import scipy.fft
 import torch
 from torch import Tensor, nn
 
+from labelproof.foundation.arguments import whole_number
 from labelproof.heads.cyclic import CyclicHead
 from labelproof.heads.guarantee import Guarantee, guarantee_of
 from labelproof.heads.transform import Path, choose_path, evaluate_series
-from labelproof.verification.arguments import whole_number
-from labelproof.verification.dft import dft_matrix, dft_witness
-from labelproof.verification.labels import read_label_set
+from labelproof.proof.labels import read_label_set
+from labelproof.theory.dft import dft_matrix, dft_witness
 
 __all__ = ["DFTHead"]
 

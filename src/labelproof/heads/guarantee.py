@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from labelproof.verification.labels import LabelSets, read_label_sets
-from labelproof.verification.verifier import verify
+from labelproof.proof.labels import LabelSets, read_label_sets
+from labelproof.search.verifier import verify
 
 if TYPE_CHECKING:
     from labelproof.heads.dft import DFTHead

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.verification.arguments import whole_number
-from labelproof.verification.labels import read_label_sets
+from labelproof.foundation.arguments import whole_number
+from labelproof.proof.labels import read_label_sets
 
 __all__ = ["spread_order"]
 

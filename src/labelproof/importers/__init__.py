@@ -5,7 +5,7 @@ share one feature vector, or whose output is not its last linear layer, gets no 
 """
 
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.live import layer_of
+from labelproof.importers.live_models import layer_of
 from labelproof.importers.reading import read_layer
 
 __all__ = ["ImportedLayer", "layer_of", "read_layer"]

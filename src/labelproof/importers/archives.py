@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from labelproof.arrayfiles import MAX_BYTES
+from labelproof.foundation.array_files import MAX_BYTES
 
 __all__ = ["open_zip", "refuse_bombs", "refuse_false_arrays"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.optional_packages import need
 from labelproof.importers.archives import open_zip
-from labelproof.importers.packages import need
 from labelproof.importers.tensors import StoredTensor
 
 __all__ = ["named_tensors", "read_checkpoint", "stored"]
@@ -34,7 +34,7 @@ def read_checkpoint(path: Path, weight_key: str | None = None) -> dict[str, Stor
     ValueError
         If the file is damaged, compressed, or holds Python objects, or one model more than once.
     """
-    need("torch", path.name)
+    need("torch", f"reading {path.name}")
     import torch
 
     _check_archive(path)

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.importers.before import UNKNOWN, Before, after
 from labelproof.importers.exact_numbers import exact, finite_layer, refuse_size
+from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.own_models import layer_of_classifier
 from labelproof.importers.pipelines import features_of, what_passes

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.arrayfiles import MAX_BYTES
+from labelproof.foundation.array_files import MAX_BYTES
 from labelproof.importers.layer import ImportedLayer
 
 __all__ = ["exact", "finite_layer", "refuse_size"]

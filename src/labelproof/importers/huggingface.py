@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from labelproof.importers.before import UNKNOWN, Before, after
 from labelproof.importers.candidates import choose_weight
+from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.layer_of_tensors import take
 from labelproof.importers.pretrained_features import features_of_texts
 from labelproof.importers.safetensors_files import read_safetensors
-from labelproof.importers.taking import take
 from labelproof.importers.tensors import StoredTensor, Tensors
 
 __all__ = ["is_hugging_face", "layer_of_config", "read_hugging_face"]

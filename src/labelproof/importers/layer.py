@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.regions import Domain
+from labelproof.proof.regions import Domain
 
 __all__ = ["ImportedLayer"]
 

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 
 from labelproof.heads import BottleneckHead
 from labelproof.heads.cyclic import CyclicHead
-from labelproof.importers.before import UNKNOWN
 from labelproof.importers.candidates import choose_weight
-from labelproof.importers.catching import catch_inputs
 from labelproof.importers.checkpoints import stored
+from labelproof.importers.feature_domains import UNKNOWN
 from labelproof.importers.huggingface import layer_of_config
 from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.layer_of_tensors import take
+from labelproof.importers.module_features import catch_inputs
 from labelproof.importers.own_models import layer_of_head
-from labelproof.importers.taking import take
 from labelproof.importers.tensors import StoredTensor
 from labelproof.importers.tracing import TracedOutput, traced_output
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.importers.before import UNKNOWN, Before, after
+from labelproof.foundation.optional_packages import need
 from labelproof.importers.exact_numbers import finite_layer, refuse_size
+from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.packages import need
 
 __all__ = ["read_onnx"]
 
@@ -79,7 +79,7 @@ def read_onnx(path: Path, *, weight_key: str | None = None) -> ImportedLayer:
     ValueError
         If no output is that of a Gemm, or of a MatMul and perhaps an Add, with stored weights.
     """
-    need("onnx", path.name)
+    need("onnx", f"reading {path.name}")
     graph = _read_graph(path)
     try:
         return _layer(graph, _found(graph, weight_key), path.name)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.importers.before import UNKNOWN, Before, after
+from labelproof.foundation.optional_packages import need
 from labelproof.importers.exact_numbers import finite_layer
+from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.packages import need
 
 if TYPE_CHECKING:
     from labelproof.encoders import Encoder
@@ -36,7 +36,7 @@ def is_own_model(folder: Path) -> bool:
 def read_own_model(folder: Path) -> ImportedLayer:
     """Return the layer of a model folder."""
     for package in ("torch", "safetensors", "pydantic"):
-        need(package, folder.name)
+        need(package, f"reading {folder.name}")
     from labelproof.models import load_model
 
     return layer_of_model(load_model(folder), name=folder.name)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.importers.before import UNKNOWN, Before
+from labelproof.importers.feature_domains import UNKNOWN, Before
 
 __all__ = ["features_of", "what_passes"]
 

@@ -53,7 +53,7 @@ def features_of_texts(
 def _load(folder: Path, layer: str) -> Callable[[Sequence[str]], npt.NDArray[Any]]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    from labelproof.importers.catching import catch_inputs
+    from labelproof.importers.module_features import catch_inputs
 
     safe = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = AutoTokenizer.from_pretrained(folder, **safe)

@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from labelproof.errors import LabelproofError, ModelFormatError
-from labelproof.importers.array_files import read_arrays_layer, read_table_layer
 from labelproof.importers.candidates import choose_weight
 from labelproof.importers.checkpoints import read_checkpoint
 from labelproof.importers.huggingface import is_hugging_face, read_hugging_face
 from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.layer_of_tensors import read_bias, take
 from labelproof.importers.linear_files import is_pecos, read_pecos
+from labelproof.importers.number_files import read_arrays_layer, read_table_layer
 from labelproof.importers.onnx_files import read_onnx
 from labelproof.importers.own_models import is_own_model, read_own_model
 from labelproof.importers.safetensors_files import read_safetensors
 from labelproof.importers.skops_files import read_skops
 from labelproof.importers.tables import SEPARATORS
-from labelproof.importers.taking import read_bias, take
 from labelproof.importers.tensors import Tensors
 
 __all__ = ["read_layer"]

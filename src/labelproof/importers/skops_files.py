@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from labelproof.foundation.optional_packages import need
 from labelproof.importers.archives import open_zip, refuse_bombs, refuse_false_arrays
 from labelproof.importers.estimators import layer_of_estimator
 from labelproof.importers.json_files import MAX_JSON
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.packages import need
 
 __all__ = ["read_skops"]
 
@@ -31,7 +31,7 @@ def read_skops(path: Path) -> ImportedLayer:
         If the file is damaged or unpacks to far more than it is, holds types beyond those of scikit-learn, numpy and
         scipy that skops trusts, or holds no estimator with a linear output layer.
     """
-    need("skops", path.name)
+    need("skops", f"reading {path.name}")
     refuse_bombs(path)
     _check_schema(path)
     refuse_false_arrays(path)

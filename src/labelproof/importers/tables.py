@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.arrayfiles import read_array, read_arrays
 from labelproof.errors import DataFormatError
+from labelproof.foundation.array_files import read_array, read_arrays
 from labelproof.importers.archives import refuse_bombs
 from labelproof.importers.exact_numbers import refuse_size
 

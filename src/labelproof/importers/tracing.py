@@ -9,7 +9,7 @@ import torch
 from torch import fx, nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from labelproof.importers.before import UNKNOWN, Before, after
+from labelproof.importers.feature_domains import UNKNOWN, Before, after
 
 __all__ = ["TracedOutput", "traced_output"]
 

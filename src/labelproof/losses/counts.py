@@ -13,7 +13,7 @@ from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.compiled import applies, target_arrays, vector
 from labelproof.losses.kernels import count_gradient, count_sums
 from labelproof.losses.targets import SparseTargets
-from labelproof.parallel.sharing import share
+from labelproof.parallel.dispatch import share
 
 __all__ = ["Scores", "smooth_counts"]
 

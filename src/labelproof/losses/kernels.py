@@ -10,7 +10,7 @@ whether they overlap, and for more than a few it gives up and takes one number a
 import numpy as np
 from numba import njit
 
-from labelproof.parallel.spreading import spread
+from labelproof.parallel.team_loops import spread
 
 __all__ = ["count_gradient", "count_sums", "pointwise_rows"]
 

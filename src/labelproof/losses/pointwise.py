@@ -28,7 +28,7 @@ from labelproof.losses.reduction import (
     read_mask,
 )
 from labelproof.losses.targets import SparseTargets, as_rows, check_range, promote, read_targets
-from labelproof.parallel.sharing import share
+from labelproof.parallel.dispatch import share
 
 __all__ = ["Curve", "asymmetric_loss", "binary_cross_entropy_loss", "focal_loss", "pointwise_loss"]
 

@@ -1,13 +1,5 @@
 """Metrics of multi-label predictions, with stated definitions; dense arrays, sparse matrices or streams of batches."""
 
-from labelproof.metrics.agreement import (
-    accuracy_score,
-    balanced_accuracy_score,
-    hamming_loss,
-    matthews_corrcoef_score,
-    npv_score,
-    specificity_score,
-)
 from labelproof.metrics.calibration import brier_loss, expected_calibration_error
 from labelproof.metrics.counts import (
     Counts,
@@ -34,6 +26,14 @@ from labelproof.metrics.distributions import (
     mean_squared_distribution_error,
 )
 from labelproof.metrics.evaluation import evaluate
+from labelproof.metrics.label_decisions import (
+    accuracy_score,
+    balanced_accuracy_score,
+    hamming_loss,
+    matthews_corrcoef_score,
+    npv_score,
+    specificity_score,
+)
 from labelproof.metrics.metric import Metric
 from labelproof.metrics.propensity import (
     propensities,

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from labelproof.arrayfiles import told_in_one_sentence
 from labelproof.data import Dataset, SparseRow, iter_examples
 from labelproof.data.arrays import read_arrays, read_matrix, read_npz
 from labelproof.data.columns import IMAGE, LABELS, TEXT, Columns, Rows, read_rows
@@ -20,8 +19,9 @@ from labelproof.data.jsonl import iter_objects
 from labelproof.data.parquet import iter_parquet_rows
 from labelproof.data.textfile import bare_name, read_lines
 from labelproof.errors import DataFormatError
+from labelproof.foundation.array_files import told_in_one_sentence
 from labelproof.training.config import DataConfig, TrainConfig
-from labelproof.training.parts import inputs_of
+from labelproof.training.data_parts import inputs_of
 
 __all__ = ["columns_for", "iter_batches", "iter_inputs", "with_feature_columns"]
 

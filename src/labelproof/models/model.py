@@ -15,8 +15,8 @@ from labelproof.data import Dataset
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
 from labelproof.training import Fitted, TrainConfig
+from labelproof.training.data_parts import inputs_of
 from labelproof.training.heads import Head
-from labelproof.training.parts import inputs_of
 from labelproof.training.scoring import batch_logits, metrics_of, to_probabilities
 
 __all__ = ["Model", "Prediction"]

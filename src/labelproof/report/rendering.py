@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelproof.auditing.document import AuditDocument
-from labelproof.report.agreement import agreement
+from labelproof.foundation.optional_packages import need
+from labelproof.report.model_differences import agreement
 from labelproof.report.page import compare, lay_out
 from labelproof.report.sets import KINDS, MOST_SETS
 from labelproof.report.table import Cell, Table
@@ -103,10 +104,9 @@ def _hash(text: str) -> str:
 
 @cache
 def _environment() -> "Environment":
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError("reports need jinja2: pip install 'labelproof[audit]'") from error
+    need("jinja2", "a report")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("labelproof.report"),
         autoescape=True,

@@ -15,7 +15,7 @@ A row that holds NaN or +inf, or nothing but −inf, gives NaN everywhere.
 
 import numpy as np
 
-from labelproof.parallel.spreading import spread
+from labelproof.parallel.team_loops import spread
 from labelproof.simplex.root_kernels import (
     allocating,
     gap,

@@ -12,7 +12,7 @@ row i between ends[i] and ends[i + 1]. Both are multiplied by share[i]; a row of
 
 import numpy as np
 
-from labelproof.parallel.spreading import spread
+from labelproof.parallel.team_loops import spread
 from labelproof.simplex.kernels import (
     SHORT,
     TILE,

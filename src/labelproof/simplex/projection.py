@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.parallel.sharing import share
-from labelproof.parallel.threads import usable_cores
+from labelproof.foundation.threads import usable_cores
+from labelproof.parallel.dispatch import share
 from labelproof.simplex.kernels import entmax_rows
 
 __all__ = ["entmax", "sparsemax"]

@@ -18,10 +18,10 @@ from labelproof.training.choices import build_loss, build_rule, learns_from_data
 from labelproof.training.config import TrainConfig
 from labelproof.training.config_files import read_config
 from labelproof.training.curves import plot_history
+from labelproof.training.data_parts import Parts, divide, inputs_of
 from labelproof.training.heads import Head, LinearHead, build_head, resolve_head
 from labelproof.training.loop import CHECKPOINT, train
 from labelproof.training.module import TrainingModule
-from labelproof.training.parts import Parts, divide, inputs_of
 from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
 from labelproof.training.svm import solve
 
@@ -77,7 +77,7 @@ def fit(
     config
         What to train and how.
     dataset
-        Examples with labels; see `labelproof.training.parts.divide` for its parts.
+        Examples with labels; see `labelproof.training.data_parts.divide` for its parts.
     out
         Folder for the checkpoint, the history, its picture and the configuration; None writes nothing.
     resume

@@ -8,7 +8,7 @@ method of Hsieh and others (2008), with examples that stay at 0 left out until t
 import numpy as np
 from numba import njit
 
-from labelproof.parallel.spreading import spread
+from labelproof.parallel.team_loops import spread
 
 __all__ = ["svm_labels"]
 

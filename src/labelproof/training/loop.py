@@ -15,6 +15,7 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, RichProgressBar
 
+from labelproof.foundation.optional_packages import need
 from labelproof.metrics import by_name
 from labelproof.training.batches import Batches, Examples
 from labelproof.training.callbacks import BestWeights, History, LastCheckpoint, Row, read_checkpoint
@@ -165,8 +166,8 @@ def _require_numbers(module: TrainingModule, best: BestWeights | None) -> None:
 def _logger(config: TrainerConfig, folder: Path | None) -> Any:
     if not config.tensorboard or folder is None:
         return False
-    if find_spec("tensorboard") is None and find_spec("tensorboardX") is None:
-        raise ValueError("trainer.tensorboard needs the package tensorboard, which is not installed")
+    if find_spec("tensorboardX") is None:
+        need("tensorboard", "trainer.tensorboard")
     from lightning.pytorch.loggers import TensorBoardLogger
 
     return TensorBoardLogger(str(folder), name="tensorboard", version="")

@@ -13,7 +13,7 @@ from rich.progress import track
 from labelproof.decisions import Threshold
 from labelproof.encoders import Encoder
 from labelproof.metrics import by_name
-from labelproof.parallel.sharing import share
+from labelproof.parallel.dispatch import share
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
 from labelproof.training.heads import LinearHead

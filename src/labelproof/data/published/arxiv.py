@@ -12,7 +12,7 @@ from typing import Any
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import Example, collect
 from labelproof.data.jsonl import iter_objects, string_list
-from labelproof.data.parts import read_parts
+from labelproof.data.part_files import read_parts
 from labelproof.data.textfile import LIMITS, Limits
 from labelproof.errors import DataFormatError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import Example, collect
 from labelproof.data.jsondocument import iter_members
-from labelproof.data.parts import join_parts
+from labelproof.data.part_files import join_parts
 from labelproof.data.textfile import LIMITS, Limits
 from labelproof.errors import DataFormatError
 

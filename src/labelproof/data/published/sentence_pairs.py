@@ -7,7 +7,7 @@ from labelproof.data.dataset import Dataset
 from labelproof.data.delimited import iter_table
 from labelproof.data.examples import Example, collect
 from labelproof.data.jsonl import iter_objects
-from labelproof.data.parts import read_parts
+from labelproof.data.part_files import read_parts
 from labelproof.data.textfile import LIMITS, Limits, bare_name
 from labelproof.errors import DataFormatError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.verification.regions import OutputLayer
+from labelproof.proof.regions import OutputLayer
 
 __all__ = ["Plane", "Sheet", "narrowed", "plane_through"]
 

@@ -11,7 +11,7 @@ from labelproof.activations import entmax
 from labelproof.activations.on_cpu import LISTED, is_wrapped
 from labelproof.losses.compiled import sum_of
 from labelproof.losses.fenchel_young.batch import Batch
-from labelproof.parallel.sharing import share
+from labelproof.parallel.dispatch import share
 from labelproof.simplex.kernels import SHORT
 from labelproof.simplex.loss_kernels import gradient_rows, loss_rows
 

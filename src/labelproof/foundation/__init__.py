@@ -1,0 +1,1 @@
+"""What every other room builds on: arguments, files of arrays, threads, progress, compilation, optional packages."""

@@ -1,0 +1,170 @@
+"""Does a conflict prove that its label set can never be predicted?
+
+Trusted code: the answer rests on the weights, the rule and the conflict alone. A *conflict* is a list of rows of
+`regions` whose only linear dependence has positive multipliers: no v satisfies all of them, for the weighted sum of the
+rows would be 0 > 0. The dependence is established by a float solve with a rigorous error bound, or by an exact one.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import flint
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import OutputLayer, exact_row, integers
+from labelproof.proof.rounding import UNIT, row_exponents, times_power_of_two
+
+__all__ = ["conflict_faults", "exact_multipliers"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
+    """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it."""
+    faults = [_form_fault(layer, active, rows) for active, rows in zip(sets, conflicts, strict=True)]
+    by_size: dict[int, list[int]] = {}
+    for i, rows in enumerate(conflicts):
+        if faults[i] is None:
+            by_size.setdefault(len(rows), []).append(i)
+    proven: set[int] = set()
+    for size, which in by_size.items():
+        at_once = 1 + 2_000_000 // size**2  # keeps the matrices of a stack to some 16 MB
+        for start in range(0, len(which), at_once):
+            some = which[start : start + at_once]
+            systems = _float_systems(layer, sets.take(some), np.array([conflicts[i] for i in some]))
+            fit = [(i, system) for i, system in zip(some, systems, strict=True) if system.shape[1] == size - 1]
+            if fit:
+                certain = _positive_dependence(np.stack([system for _, system in fit]))
+                proven |= {i for (i, _), ok in zip(fit, certain, strict=True) if ok}
+    for i, rows in enumerate(conflicts):
+        if faults[i] is None and i not in proven and exact_multipliers(layer, sets[i], rows) is None:
+            faults[i] = "expected rows with one linear dependence, of positive multipliers, got none"
+    return faults
+
+
+def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | None:
+    numbers = rows.tolist()
+    if not 1 <= len(numbers) <= layer.width + 1:
+        return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
+    extra = set(rows[(rows < 0) | (rows >= layer.n_labels)].tolist())
+    if (np.diff(rows) <= 0).any() or (extra and not extra <= set(layer.extra_rows())):
+        return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
+    if not any(layer.is_strict(row, active) for row in numbers):
+        return "expected a conflict with a strict inequality, got only weak ones"
+    return None
+
+
+def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> list[Floats]:
+    """Return the rows of conflicts of one size, each times a power of two, as floats within a unit of the exact ones.
+
+    They are NaN where that cannot be. Columns that are zero in all rows are left out: they ask nothing of multipliers.
+    """
+    d, n = layer.d, layer.n_labels
+    floats = np.zeros((*conflicts.shape, layer.width))
+    labels = np.minimum(conflicts, n - 1)
+    floats[..., :d] = layer.weight[labels]
+    if layer.offset is not None:
+        floats[..., d] = layer.offset[labels]
+    if layer.has_threshold:
+        floats[..., -1] = -1.0
+    is_active = np.zeros(n, dtype=np.bool_)
+    for system, rows, active in zip(floats, labels, sets, strict=True):
+        is_active[active] = True
+        system *= np.where(is_active[rows], 1.0, -1.0)[:, None]
+        is_active[active] = False
+    for i, place in np.argwhere(conflicts >= n).tolist():
+        floats[i, place] = _extra_row(layer, int(conflicts[i, place]) - n)
+    flat = floats.reshape(-1, layer.width)
+    exponents = row_exponents(flat)[:, None]
+    scaled = times_power_of_two(flat, -exponents)
+    exact = times_power_of_two(scaled, exponents) == flat
+    systems = np.where(exact, scaled, np.nan).reshape(floats.shape)
+    return [system[:, raw.any(axis=0)] for system, raw in zip(systems, floats, strict=True)]
+
+
+def _extra_row(layer: OutputLayer, kind: int) -> Floats:
+    """Return a row that is no label, by its number after the labels; NaN where it is no row of floats."""
+    d, row = layer.d, np.zeros(layer.width)
+    if kind < 3:
+        row[d] = 1.0 if kind == 0 else np.nan  # the sum of logits is no float
+        return row
+    sign, bounds = (1.0, layer.low) if kind - 3 < d else (-1.0, layer.high)
+    j = (kind - 3) % d
+    row[j] = sign
+    if layer.has_scale and bounds is not None:
+        row[d] = -sign * bounds[j]
+    return row
+
+
+def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:
+    """Return where the rows of a (width + 1, width) matrix have one dependence, of positive multipliers, for certain.
+
+    The multipliers, normalised to the sum 1, solve K λ = e with K = [rowsᵀ; 1ᵀ] and e the last unit vector. With
+    R ≈ K⁻¹ and α ≥ ‖I − R K‖, α < 1, K is regular and |λ − λ̃| ≤ c + α/(1 − α)·max(c) for c ≥ |R (e − K λ̃)|.
+    """
+    count, size, _ = stack.shape
+    K = np.concatenate([stack.transpose(0, 2, 1), np.ones((count, 1, size))], axis=1)
+    usable = np.isfinite(K).all(axis=(1, 2))
+    K[~usable] = np.eye(size)
+    with np.errstate(all="ignore"):
+        R = _inverse(K)
+        unit = 1.01 * (size + 8) * UNIT  # rounding of a product of this size, and of the stored entries
+        E = np.eye(size) - R @ K
+        row_sums = np.abs(K).sum(axis=2)[..., None]
+        spread = np.abs(E).sum(axis=2) + unit * (np.abs(R) @ row_sums)[..., 0] + 1e-300
+        alpha = 1.01 * spread.max(axis=1)[:, None]
+        guess = R[:, :, -1:]
+        e = np.zeros((size, 1))
+        e[-1] = 1.0
+        guess = guess + R @ (e - K @ guess)
+        residual = np.abs(e - K @ guess) + unit * (np.abs(K) @ np.abs(guess) + e) + 1e-300
+        c = 1.01 * (np.abs(R) @ residual)[..., 0]
+        error = c + 1.01 * alpha / (1 - alpha) * c.max(axis=1, keepdims=True)
+        positive = (guess[..., 0] - 1.01 * error > 0).all(axis=1)
+    return usable & (alpha[:, 0] < 0.5) & positive
+
+
+def _inverse(K: Floats) -> Floats:
+    """Invert each matrix of a stack; singular ones give NaN."""
+    try:
+        return np.linalg.inv(K).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        if len(K) == 1:
+            return np.full_like(K, np.nan)
+        half = len(K) // 2
+        return np.concatenate([_inverse(K[:half]), _inverse(K[half:])])
+
+
+def exact_multipliers(layer: OutputLayer, active: Indices, rows: Indices) -> list[Fraction] | None:
+    """Return the positive multipliers, unique up to scale, of a conflict's rows, or None if there are none."""
+    scaled = [integers(exact_row(layer, row, active)) for row in rows.tolist()]
+    columns = flint.fmpz_mat([list(column) for column in zip(*(row for row, _ in scaled), strict=True)])
+    dependence = _only_dependence(columns)
+    if dependence is None or not (min(dependence) > 0 or max(dependence) < 0):
+        return None
+    return [abs(value) * denominator for value, (_, denominator) in zip(dependence, scaled, strict=True)]
+
+
+def _only_dependence(columns: flint.fmpz_mat) -> list[Fraction] | None:
+    """Return the vector that spans the null space, or None if that has not exactly one dimension."""
+    height, width = columns.nrows(), columns.ncols()
+    if width == height + 1:
+        table = columns.tolist()
+        head = flint.fmpz_mat([row[:-1] for row in table])
+        last = flint.fmpz_mat([[-row[-1]] for row in table])
+        try:
+            solution = head.solve(last)
+        except ZeroDivisionError:
+            return None  # either a second dependence, or one in which the last row has no part
+        return [_fraction(solution[i, 0]) for i in range(height)] + [Fraction(1)]
+    null_space, nullity = columns.nullspace()
+    if nullity != 1:
+        return None
+    return [Fraction(int(null_space[i, 0])) for i in range(width)]
+
+
+def _fraction(number: flint.fmpq) -> Fraction:
+    return Fraction(int(number.p), int(number.q))

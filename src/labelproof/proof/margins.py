@@ -1,0 +1,62 @@
+"""How far inside its region a witness lies, as a number for people; no proof rests on it."""
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.proof.regions import OutputLayer
+from labelproof.proof.rounding import Witness
+
+__all__ = ["UnitWeights", "label_margins", "margin"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+class UnitWeights:
+    """Weights over powers of two, so that products neither overflow nor underflow."""
+
+    def __init__(self, layer: OutputLayer) -> None:
+        self.layer = layer
+        self.exponents = np.frexp(np.abs(layer.weight).max(axis=1))[1]
+        self.rows = np.ldexp(layer.weight, -self.exponents[:, None])
+        self.norms = np.linalg.norm(self.rows, axis=1)
+
+
+def margin(weights: UnitWeights, active: Indices, x: Witness) -> float:
+    """Return the smallest of the margins of the labels; infinite without any, and at x = 0 unless a logit is 0."""
+    return float(np.nanmin(label_margins(weights, active, x), initial=np.inf))
+
+
+def label_margins(weights: UnitWeights, active: Indices, x: Witness) -> Floats:
+    """Return ±(w_i·x + offset_i − τ) / (‖w_i‖‖x‖) of each label, + for active ones; τ is 0 for the sigmoid rule.
+
+    For the others τ is halfway between the smallest active and the largest inactive logit; where there are not both,
+    nothing bounds it and all margins are infinite. So is that of a label without weights.
+    """
+    layer = weights.layer
+    exponent, unit = _unit(x)
+    sigmoid = layer.rule == "sigmoid"
+    scale = weights.exponents if sigmoid else np.full(layer.n_labels, weights.exponents.max())
+    with np.errstate(all="ignore"):
+        z = np.ldexp(weights.rows @ unit, weights.exponents - scale)
+        if layer.offset is not None:
+            z = z + np.ldexp(layer.offset, -scale - exponent)
+        inside = np.zeros(layer.n_labels, dtype=np.bool_)
+        inside[active] = True
+        if not sigmoid:
+            if inside.all() or not inside.any():
+                return np.full(layer.n_labels, np.inf)
+            z = z - (z[inside].min() + z[~inside].max()) / 2
+        signed = np.ldexp(np.where(inside, z, -z), scale - weights.exponents)
+        relative = signed / (weights.norms * np.linalg.norm(unit))
+        relative[signed == 0] = 0.0  # also at x = 0
+    return np.where(weights.norms > 0, relative, np.inf)
+
+
+def _unit(x: Witness) -> tuple[int, Floats]:
+    """Return an exponent e, and x over 2**e in floats of at most about 1."""
+    ratios = [c.as_integer_ratio() for c in x]
+    exponent = max((p.bit_length() - q.bit_length() for p, q in ratios if p), default=0)
+    if isinstance(x, tuple):
+        return exponent, np.array([(p << max(-exponent, 0)) / (q << max(exponent, 0)) for p, q in ratios])
+    return exponent, np.ldexp(x, -exponent)

@@ -1,0 +1,125 @@
+"""Does a witness prove that its label set can be predicted?
+
+Trusted code: the answer rests on the weights, the rule and the witness alone. The logits of the witness are computed in
+floating point with the error bounds of `rounding`, and exactly, in integers, for every label whose sign these leave
+open.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import OutputLayer, exact_offset, integers
+from labelproof.proof.rounding import TINY, UNIT, FloatRows, Logits, Witness, bounded_logits, scaled_point
+
+__all__ = ["witness_faults"]
+
+Indices = npt.NDArray[np.int64]
+
+
+def witness_faults(
+    layer: OutputLayer, floats: FloatRows, sets: LabelSets, witnesses: Sequence[Witness]
+) -> list[str | None]:
+    """Return, for each label set, None if its witness proves it argmaxable, else what is wrong with it."""
+    faults = [_domain_fault(layer, x) for x in witnesses]
+    sound = [i for i, fault in enumerate(faults) if fault is None]
+    if not sound:
+        return faults
+    points = [scaled_point(layer, witnesses[i]) for i in sound]
+    logits = np.array([point.v for point in points]) @ floats.rows.T  # (n_sets, n_labels)
+    check = {"sigmoid": _sigmoid_fault, "topk": _topk_fault, "sparsemax": _sparsemax_fault}[layer.rule]
+    for i, point, z in zip(sound, points, logits, strict=True):
+        faults[i] = check(layer, sets[i], witnesses[i], bounded_logits(floats, point, z))
+    return faults
+
+
+def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
+    if len(x) != layer.d:
+        return f"expected a witness of {layer.d} features, got {len(x)}"
+    values: npt.NDArray[Any] = np.array(x, dtype=object) if isinstance(x, tuple) else x
+    if not isinstance(x, tuple) and not np.isfinite(x).all():
+        return "expected a finite witness, got NaN or infinity"
+    for bounds, sign, word in ((layer.low, 1, "≥"), (layer.high, -1, "≤")):
+        if bounds is None:
+            continue
+        outside = np.flatnonzero(sign * values < sign * bounds)
+        if len(outside):
+            j = int(outside[0])
+            return f"feature {j}: expected a value {word} {bounds[j]}, got {_show(Fraction(values[j]))}"
+    return None
+
+
+def _sigmoid_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:
+    margins = -logits.z
+    margins[active] *= -1
+    open_rows = np.flatnonzero(~(margins > logits.slack))
+    wanted = set(active.tolist())
+    for i, logit in zip(open_rows.tolist(), _exact_logits(layer, open_rows, x), strict=True):
+        if i in wanted and not logit > 0:
+            return f"label {i}: expected a positive logit, got {_show(logit)}"
+        if i not in wanted and not (logit < 0 or (layer.ties == "inactive" and logit == 0)):
+            return f"label {i}: expected a negative logit, got {_show(logit)}"
+    return None
+
+
+def _topk_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:
+    inactive = np.setdiff1d(np.arange(layer.n_labels), active, assume_unique=True)
+    if not len(active) or not len(inactive):
+        return None  # any τ below, or above, all logits will do
+    least, most = (logits.z - logits.slack)[active], (logits.z + logits.slack)[inactive]
+    low_actives, high_inactives = active[~(least > most.max())], inactive[~(most < least.min())]
+    if not len(low_actives) or not len(high_inactives):
+        return None
+    actives = zip(_exact_logits(layer, low_actives, x), low_actives.tolist(), strict=True)
+    inactives = zip(_exact_logits(layer, high_inactives, x), high_inactives.tolist(), strict=True)
+    (low, i), (high, j) = min(actives), max(inactives)
+    if low > high:
+        return None
+    return f"label {i}: expected a logit above label {j}'s {_show(high)}, got {_show(low)}"
+
+
+def _sparsemax_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:
+    if not len(active):
+        return "expected a non-empty support, got the empty set"
+    actives = _exact_logits(layer, active, x)
+    tau = (sum(actives, Fraction(0)) - 1 / Fraction(layer.temperature)) / len(active)
+    for i, logit in zip(active.tolist(), actives, strict=True):
+        if not logit > tau:
+            return f"label {i}: expected a logit above the threshold {_show(tau)}, got {_show(logit)}"
+    scaled = tau / Fraction(2) ** logits.exponent  # the logits of this scale are far below 2**100
+    cut = float(min(max(scaled, Fraction(-(2**100))), Fraction(2**100)))
+    certain = logits.z + logits.slack < cut - 4 * UNIT * abs(cut) - TINY
+    certain[active] = True
+    open_rows = np.flatnonzero(~certain)
+    for i, logit in zip(open_rows.tolist(), _exact_logits(layer, open_rows, x), strict=True):
+        if not (logit < tau or (layer.ties == "inactive" and logit == tau)):
+            return f"label {i}: expected a logit below the threshold {_show(tau)}, got {_show(logit)}"
+    return None
+
+
+def _exact_logits(layer: OutputLayer, labels: Indices, x: Witness) -> list[Fraction]:
+    if not len(labels):
+        return []
+    numerators, x_denominator = integers(x if isinstance(x, tuple) else x.tolist())
+    logits = []
+    for i in labels.tolist():
+        row, row_denominator = integers(layer.weight[i].tolist())
+        product = sum(a * b for a, b in zip(row, numerators, strict=True))
+        logits.append(Fraction(product, row_denominator * x_denominator) + exact_offset(layer, i))
+    return logits
+
+
+def _show(number: Fraction) -> str:
+    if number.denominator == 1 and abs(number) < 2**53:
+        return str(number)
+    try:
+        shown = float(number)
+    except OverflowError:
+        return "a number beyond 1e308" if number > 0 else "a number below -1e308"
+    if shown == 0:
+        return "a number below 1e-323" if number > 0 else "a number above -1e-323"
+    return f"{shown:.6g}"

@@ -1,0 +1,186 @@
+"""Compiled search for many label sets in turn, whose rows are scored together; see `kernels` for one of them."""
+
+import numpy as np
+from numba import njit
+
+from labelproof.search.active_set_kernels import CONFLICT, SOLVED, STOPPED, dual_active_set
+
+__all__ = ["extend_working_set", "search_block"]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no cover - compiled
+    """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
+
+    Rows over ``share`` of the worst violation of score ≤ −1 count, and of these at most ``most``, nearly the worst
+    ones. Returns the worst score and how many were found; none are sought when the worst is below ``limit``.
+    """
+    n = scores.shape[0]
+    worst = scores[0]
+    for i in range(n):
+        if scores[i] > worst:
+            worst = scores[i]
+    if worst < limit or most <= 0:
+        return worst, 0
+    cut = np.float32(-1.0 + (worst + 1.0) * share)
+    for _ in range(20):
+        over = 0
+        for i in range(n):
+            over += scores[i] >= cut
+        if over <= most:
+            break
+        cut = np.float32(0.5) * (cut + worst)
+    count = 0
+    for i in range(n):
+        if scores[i] >= cut and count < most and not is_in[i]:
+            found[count] = i
+            count += 1
+    return worst, count
+
+
+@njit(cache=True, nogil=True)
+def _add_row(A, place, sign, G, ids, is_in, count):  # pragma: no cover - compiled
+    """Append a row of A, with its sign, to a working set; return the new count."""
+    for j in range(A.shape[1]):
+        G[count, j] = sign * A[place, j]
+    ids[count] = place
+    is_in[place] = True
+    return count + 1
+
+
+@njit(cache=True, nogil=True)
+def search_block(
+    A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, n_slots, capacity, most, share, floor, limit, max_steps
+):  # pragma: no cover - compiled
+    """Search for every label set of a block, ``n_slots`` of them at a time.
+
+    A slot holds one label set's working rows and state until it is decided, and then takes the next; so the product
+    that scores all rows is always one of a full batch of points. See `propose.search` for the arguments.
+    """
+    n_rows, m = A.shape
+    n_sets, n_equal = E.shape[0], E.shape[1]
+    outcome = np.full(n_sets, STOPPED, np.int64)
+    points = np.zeros((n_sets, m))
+    rows = np.zeros((n_sets, m + 1), np.int64)
+    n_found = np.zeros(n_sets, np.int64)
+    multipliers = np.zeros((n_sets, m + 1))
+    tight = np.zeros(n_rows, np.int64)
+
+    owner = np.full(n_slots, -1, np.int64)
+    G = np.empty((n_slots, capacity, m))
+    ids = np.empty((n_slots, capacity), np.int64)
+    counts = np.zeros(n_slots, np.int64)
+    is_in = np.zeros((n_slots, n_rows), np.bool_)
+    QT = np.zeros((n_slots, m, m))
+    RT = np.zeros((n_slots, m, m))
+    lam = np.zeros((n_slots, m + 1))
+    active = np.zeros((n_slots, m + 1), np.int64)
+    q = np.zeros(n_slots, np.int64)
+    floors = np.empty(n_slots)
+    found = np.empty(most, np.int64)
+    solved = np.empty(n_slots, np.int64)
+    points32 = np.empty((n_slots, m), np.float32)
+    scores = np.empty((n_slots, n_rows), np.float32)
+
+    waiting = 0
+    while True:
+        n_solved = 0
+        for k in range(n_slots):
+            if owner[k] < 0:
+                if waiting == n_sets:
+                    continue
+                i = waiting
+                waiting += 1
+                owner[k] = i
+                floors[k] = floor
+                q[k] = 0
+                count = 0
+                for e in range(n_equal):
+                    G[k, count] = E[i, e]
+                    ids[k, count] = -1 - e
+                    count += 1
+                for p in indices[indptr[i] : indptr[i + 1]]:
+                    count = _add_row(A, p, 1.0, G[k], ids[k], is_in[k], count)
+                for p in hot:
+                    if not is_in[k, p]:
+                        count = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], count)
+                counts[k] = count
+            i = owner[k]
+            status, q[k], _, entering = dual_active_set(
+                G[k],
+                counts[k],
+                n_equal,
+                points[i],
+                QT[k],
+                RT[k],
+                lam[k],
+                active[k],
+                q[k],
+                floors[k],
+                max_steps,
+                multipliers[i],
+            )
+            if status == SOLVED:
+                solved[n_solved] = k
+                n_solved += 1
+                continue
+            outcome[i] = status
+            for a in range(q[k]):
+                rows[i, a] = ids[k, active[k, a]]
+            n_found[i] = q[k]
+            if status == CONFLICT:
+                largest = 1.0
+                for a in range(q[k]):
+                    largest = max(largest, abs(multipliers[i, a]))
+                count = 0
+                for a in range(q[k]):
+                    if abs(multipliers[i, a]) > 1e-13 * largest:
+                        rows[i, count] = rows[i, a]
+                        multipliers[i, count] = multipliers[i, a]
+                        count += 1
+                rows[i, count] = ids[k, entering]
+                multipliers[i, count] = 1.0
+                n_found[i] = count + 1
+            owner[k] = -1
+        if n_solved > 0:
+            for k in range(n_solved):
+                for j in range(m):
+                    points32[k, j] = points[owner[solved[k]], j]
+            np.dot(points32[:n_solved], A32T, scores[:n_solved])
+        for r in range(n_solved):
+            k = solved[r]
+            i = owner[k]
+            S = scores[r]
+            for p in range(n_labels, n_rows):
+                S[p] = -S[p]
+            for p in weak_zeros:
+                S[p] = -1e30
+            for p in indices[indptr[i] : indptr[i + 1]]:
+                S[p] = -S[p]
+            worst, new = extend_working_set(S, is_in[k], min(most, capacity - counts[k]), share, limit, found)
+            if worst >= limit and new > 0:
+                for a in range(new):
+                    p = found[a]
+                    counts[k] = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], counts[k])
+                continue
+            if worst >= limit and floors[k] < 1.0:  # float32 sees a violation among the rows that hold: make room
+                floors[k] = 1.0
+                continue
+            outcome[i] = SOLVED
+            for a in range(q[k]):
+                rows[i, a] = ids[k, active[k, a]]
+            n_found[i] = q[k]
+            owner[k] = -1
+        for k in range(n_slots):
+            if owner[k] < 0:
+                for a in range(counts[k]):
+                    if ids[k, a] >= 0:
+                        is_in[k, ids[k, a]] = False
+                counts[k] = 0
+        if waiting == n_sets and np.all(owner < 0):
+            break
+    for i in range(n_sets):
+        for a in range(n_found[i]):
+            if rows[i, a] >= 0:
+                tight[rows[i, a]] += 1
+    return outcome, points, rows, n_found, tight, multipliers

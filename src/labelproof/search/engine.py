@@ -1,0 +1,205 @@
+"""Verify label sets in blocks over threads: search, then prove, then settle exactly what is left."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.foundation.compilation import announcing_compilation
+from labelproof.foundation.threads import in_threads, one_blas_thread
+from labelproof.proof.conflicts import conflict_faults
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import OutputLayer
+from labelproof.proof.rounding import FloatRows, Witness, float_rows
+from labelproof.proof.witnesses import witness_faults
+from labelproof.search.exact import float_witness, point_witness, settle
+from labelproof.search.few_features import has_features_to_spare, search_few_features
+from labelproof.search.findings import Finding
+from labelproof.search.many_bits import ExtendedRows, search_extended
+from labelproof.search.propose import (
+    Guesses,
+    OutOfTimeError,
+    SearchSystem,
+    hot_rows,
+    search,
+    search_one,
+    search_system,
+)
+
+__all__ = ["Prepared", "blocks", "decide", "prepare"]
+
+Indices = npt.NDArray[np.int64]
+FIRST = 48  # label sets that show which rows matter
+SMALL = 16  # up to this width exact arithmetic is as fast as any
+MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended precision
+
+
+def blocks(sets: LabelSets, size: int) -> list[LabelSets]:
+    """Cut label sets into blocks of at most this size."""
+    return [sets.slice(start, min(start + size, len(sets))) for start in range(0, len(sets), size)]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A layer in the forms that searching and proving need, for any number of calls of `decide`."""
+
+    layer: OutputLayer
+    system: SearchSystem
+    floats: FloatRows
+    extended: ExtendedRows
+
+
+def prepare(layer: OutputLayer) -> Prepared:
+    """Scale a layer's rows for search and proof."""
+    system = search_system(layer)
+    return Prepared(layer, system, float_rows(layer), ExtendedRows(layer, system))
+
+
+def decide(
+    layer: OutputLayer,
+    sets: LabelSets,
+    *,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+    prepared: Prepared | None = None,
+) -> list[Finding]:
+    """Return proven evidence for every label set; ``advance`` is told how many sets each block has completed.
+
+    The first block also finds the rows that matter most often, from which all others start; so the result does not
+    depend on the number of threads.
+    """
+    if not len(sets):
+        return []
+    if prepared is None and has_features_to_spare(layer):
+        return _decide_wide(layer, sets, n_jobs, time_limit, advance)
+    with announcing_compilation(), one_blas_thread():
+        prepared = prepared or prepare(layer)
+        first = sets.slice(0, min(FIRST, len(sets)))
+        others = blocks(sets.slice(len(first), len(sets)), _block_size(prepared.system.width))
+        evidence, tight = _decide_block(prepared, first, np.empty(0, np.int64), time_limit)
+        advance(len(first))
+        hot = hot_rows(tight)
+
+        def work(block: LabelSets) -> list[Finding]:
+            return _decide_block(prepared, block, hot, time_limit)[0]
+
+        for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
+            evidence += found
+            advance(len(block))
+        return evidence
+
+
+def _decide_wide(
+    layer: OutputLayer,
+    sets: LabelSets,
+    n_jobs: int | None,
+    time_limit: float | None,
+    advance: Callable[[int], None],
+) -> list[Finding]:
+    """Search with few features at a time, and prove what is found for all of them."""
+    floats = float_rows(layer)
+
+    def decide_narrow(narrow: OutputLayer, some: LabelSets) -> list[Finding]:
+        return decide(narrow, some, n_jobs=n_jobs, time_limit=time_limit, prepared=prepare(narrow))
+
+    evidence = search_few_features(layer, sets, decide_narrow)
+    for i, found in enumerate(evidence):
+        fault = None
+        if found.witness is not None:
+            fault = witness_faults(layer, floats, sets.slice(i, i + 1), [found.witness])[0]
+        elif found.conflict is not None:
+            fault = conflict_faults(layer, sets.slice(i, i + 1), [found.conflict])[0]
+        if fault is not None:
+            evidence[i] = Finding(reason=f"no proof: {fault}")
+        advance(1)
+    return evidence
+
+
+def _block_size(width: int) -> int:
+    return int(np.clip(12800 // width, 8, 256))
+
+
+def _decide_block(
+    job: Prepared, sets: LabelSets, hot: Indices, time_limit: float | None
+) -> tuple[list[Finding], npt.NDArray[np.int64]]:
+    guesses = search(job.layer, job.system, sets, hot, time_limit)
+    evidence = _prove(job, sets, guesses)
+    for i, known in enumerate(evidence):
+        if known.reason:
+            evidence[i] = _escalate(job, sets.slice(i, i + 1), guesses.rows[i], time_limit)
+    return evidence, guesses.tight
+
+
+def _prove(job: Prepared, sets: LabelSets, guesses: Guesses) -> list[Finding]:
+    """Turn guesses into proven evidence; the reason says where that fails."""
+    evidence = [Finding(reason="the search ended without a result")] * len(sets)
+    points = np.flatnonzero(guesses.outcome == 1).tolist()
+    witnesses = [float_witness(job.layer, job.system, sets[i], guesses.points[i]) for i in points]
+    faults = witness_faults(job.layer, job.floats, sets.take(points), witnesses)
+    for i, x, fault in zip(points, witnesses, faults, strict=True):
+        evidence[i] = Finding(witness=x) if fault is None else Finding(reason=fault)
+    clashes = np.flatnonzero(guesses.outcome == 0).tolist()
+    conflicts = [np.sort(guesses.rows[i]) for i in clashes]
+    faults = conflict_faults(job.layer, sets.take(clashes), conflicts)
+    for i, rows, fault in zip(clashes, conflicts, faults, strict=True):
+        evidence[i] = Finding(conflict=rows) if fault is None else Finding(reason=fault)
+    return evidence
+
+
+def _escalate(job: Prepared, one: LabelSets, start: Indices, time_limit: float | None) -> Finding:
+    """Decide one label set with ever more digits, at last exactly."""
+    deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
+    try:
+        for evidence, rows in _finer_searches(job, one, start, deadline):
+            if not evidence.reason:
+                return evidence
+            start = rows
+        found = settle(job.layer, job.system, one[0], start, deadline)
+    except OutOfTimeError:
+        return Finding(reason=f"no proof within the time limit of {time_limit} s")
+    return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
+
+
+def _finer_searches(
+    job: Prepared, one: LabelSets, start: Indices, deadline: float
+) -> Iterator[tuple[Finding, Indices]]:
+    """Yield what each finer search can prove, and the rows that it ended with."""
+    if job.system.width <= SMALL:
+        return
+    guesses = search_one(job.layer, job.system, one, start, deadline)
+    yield _prove(job, one, guesses)[0], guesses.rows[0]
+    if job.system.rows.size > MOST_EXTENDED or len(job.system.fixed):
+        return
+    rows = guesses.rows[0]
+    for bits in (384, 768, 1536):
+        outcome, point, rows = search_extended(job.extended, one[0], rows, bits, deadline)
+        if outcome == 1:
+            yield _prove_witness(job, one, point_witness(job.layer, job.system, one[0], point)), rows
+        elif outcome == 0:
+            yield _prove_conflict(job, one, rows), rows
+
+
+def _prove_witness(job: Prepared, one: LabelSets, x: tuple[Fraction, ...]) -> Finding:
+    """Prove with the nearest floats if they will do, else with the fractions."""
+    fault: str | None = None
+    for candidate in (_rounded(x), x):
+        fault = witness_faults(job.layer, job.floats, one, [candidate])[0]
+        if fault is None:
+            return Finding(witness=candidate)
+    return Finding(reason=f"no proof: {fault}")
+
+
+def _prove_conflict(job: Prepared, one: LabelSets, rows: Indices) -> Finding:
+    fault = conflict_faults(job.layer, one, [np.sort(rows)])[0]
+    return Finding(conflict=np.sort(rows)) if fault is None else Finding(reason=f"no proof: {fault}")
+
+
+def _rounded(x: tuple[Fraction, ...]) -> Witness:
+    try:
+        return np.array([float(c) for c in x])
+    except OverflowError:
+        return x

@@ -1,0 +1,236 @@
+"""The search of `kernels` once more in hundreds of bits, for label sets whose region is too thin for floats.
+
+A pure DFT layer at full load is such a case: its logits cancel to 1e-20 of their terms. The method is the same; the
+inverse Gram matrix of the active rows is kept explicitly, which costs twice the digits, and digits are cheap here.
+Nothing returned is trusted.
+"""
+
+import time
+from fractions import Fraction
+
+import flint
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.foundation.flint_precision import working_bits
+from labelproof.proof.regions import OutputLayer, exact_row
+from labelproof.search.propose import OutOfTimeError, SearchSystem
+
+__all__ = ["ExtendedRows", "search_extended"]
+
+Indices = npt.NDArray[np.int64]
+_CANDIDATES = 48
+
+
+class ExtendedRows:
+    """The rows of the search, exact but for positive factors: labels as if active, then the others.
+
+    Built when first used, and kept: it takes about 100 bytes a number.
+    """
+
+    def __init__(self, layer: OutputLayer, system: SearchSystem) -> None:
+        self.layer, self.system = layer, system
+        self._table: list[list[flint.arb]] = []
+        self._matrix = flint.arb_mat(0, 0)
+
+    def build(self) -> None:
+        """Convert the rows, unless that is done."""
+        if self._table:
+            return
+        layer, system = self.layer, self.system
+        shifts = -np.frexp(system.norms)[1] - system.row_exponents
+        exponents = shifts[:, None] - system.column_exponents  # (n_rows, width)
+        weights = np.ldexp(layer.weight, exponents[: layer.n_labels, : layer.d])
+        self._table = [[flint.arb(w) for w in row] for row in weights.tolist()]
+        everyone = np.arange(layer.n_labels)
+        for place, number in enumerate(system.numbers.tolist()):
+            if place < layer.n_labels and self.system.width == layer.d:
+                continue
+            exact = exact_row(layer, number, everyone)
+            if layer.is_cone and layer.has_scale:
+                del exact[layer.d]
+            first = layer.d if place < layer.n_labels else 0
+            tail = [
+                flint.arb(flint.fmpq(c.numerator, c.denominator)) * flint.arb(2) ** int(e)
+                for c, e in zip(exact[first:], exponents[place, first:], strict=True)
+            ]
+            if place < layer.n_labels:
+                self._table[place] += tail
+            else:
+                self._table.append(tail)
+        self._matrix = flint.arb_mat(self._table)
+
+    def some(self, places: list[int], signs: list[int]) -> flint.arb_mat:
+        """Return the rows at these places, each times its sign."""
+        return flint.arb_mat(
+            [self._table[p] if s > 0 else [-a for a in self._table[p]] for p, s in zip(places, signs, strict=True)]
+        )
+
+    def products(self, v: flint.arb_mat) -> list[flint.arb]:
+        """Return the product of every row with v, without signs."""
+        return (self._matrix * v).entries()
+
+
+def search_extended(
+    rows: ExtendedRows, active: Indices, start: Indices, bits: int, deadline: float
+) -> tuple[int, list[Fraction], Indices]:
+    """Search for one label set in ``bits`` bits; weak rows are taken as strict ones, equalities are not known.
+
+    Returns the outcome (1 a point, 0 a conflict, -1 neither), the point in the search's coordinates, and the row
+    numbers that are tight at the point or in conflict.
+    """
+    with working_bits(bits):
+        rows.build()
+        return _Search(rows, active, start, bits, deadline).run()
+
+
+class _Search:
+    """State of the active-set method; active rows sit in slots, an empty slot is a zero row."""
+
+    def __init__(self, rows: ExtendedRows, active: Indices, start: Indices, bits: int, deadline: float) -> None:
+        system, n_labels = rows.system, rows.layer.n_labels
+        self.rows, self.deadline = rows, deadline
+        self.tolerance = flint.arb(2) ** (-bits // 2)
+        self.numbers = system.numbers
+        self.signs = np.where(np.arange(len(self.numbers)) < n_labels, -1, 1)
+        self.signs[active] = 1
+        wanted = np.isin(self.numbers, start)
+        wanted[active] = True
+        self.ids: list[int] = np.flatnonzero(wanted).tolist()
+        self.m = system.width
+        zero = flint.arb(0)
+        self.N = flint.arb_mat(self.m, self.m)  # rows of the slots
+        self.M = flint.arb_mat(self.m, self.m)  # inverse Gram matrix of the taken slots
+        self.v = flint.arb_mat(self.m, 1)
+        self.slots: list[int] = [-1] * self.m  # which row is where
+        self.lam = [zero] * self.m
+        self._warm_start([place for place in self.ids if self.numbers[place] in set(start.tolist())][: self.m])
+
+    def _warm_start(self, ids: list[int]) -> None:
+        """Activate those of the rows that can be tight together at a minimum."""
+        while ids:
+            N = self._some(ids)
+            try:
+                M = (N * N.transpose()).inv().mid()
+            except ZeroDivisionError:
+                return
+            lam = (M * flint.arb_mat([[1]] * len(ids))).entries()
+            if all(value > 0 for value in lam):
+                break
+            ids = [i for i, value in zip(ids, lam, strict=True) if value > 0]
+        else:
+            return
+        for k, i in enumerate(ids):
+            self.slots[k], self.lam[k] = i, lam[k].mid()
+            for j in range(self.m):
+                self.N[k, j] = N[k, j]
+            for j in range(len(ids)):
+                self.M[k, j] = M[k, j]
+        self.v = (N.transpose() * flint.arb_mat([[value] for value in lam])).mid()
+
+    def run(self) -> tuple[int, list[Fraction], Indices]:
+        while True:
+            self._tick()
+            conflict = self._solve_working_set()
+            if conflict is not None:
+                return 0, self._point(), self._numbers(conflict)
+            products = [s * float(p) for s, p in zip(self.signs.tolist(), self.rows.products(self.v), strict=True)]
+            worst = min(products)
+            if worst > 0:
+                return 1, self._point(), self._numbers([r for r in self.slots if r >= 0])
+            cut = 1 - 0.3 * (1 - worst)
+            inside = set(self.ids)
+            new = sorted((p, i) for i, p in enumerate(products) if p <= cut and i not in inside)[: max(60, self.m // 2)]
+            if not new:
+                return -1, self._point(), self._numbers([r for r in self.slots if r >= 0])
+            self.ids += [i for _, i in new]
+
+    def _solve_working_set(self) -> list[int] | None:
+        """Make every working row positive; return the rows of a conflict if that cannot be."""
+        matrix = self._some(self.ids)
+        while True:
+            values = [float(p) for p in (matrix * self.v).entries()]
+            taken = set(self.slots)
+            order = sorted((p, i) for p, i in zip(values, self.ids, strict=True) if i not in taken)[:_CANDIDATES]
+            if not order or order[0][0] > 0:
+                return None
+            worst = order[0][0]
+            candidates = [i for p, i in order if p <= 1 - 0.5 * (1 - worst)]
+            for _ in range(10):
+                few = self._some(candidates)
+                p, i = min((float(p), i) for p, i in zip((few * self.v).entries(), candidates, strict=True))
+                if i in self.slots or p > 0.5 * worst:
+                    break
+                conflict = self._enter(i)
+                if conflict is not None:
+                    return conflict
+
+    def _enter(self, row: int) -> list[int] | None:
+        """Make a row active; return the rows of a conflict if there is none that could make way."""
+        g = self._some([row])  # (1, m)
+        gained = flint.arb(0)
+        column = g.transpose()
+        while True:
+            self._tick()
+            w = self.N * column
+            r = (self.M * w).mid()
+            z = (g - r.transpose() * self.N).mid()
+            zz = (z * z.transpose())[0, 0].mid()
+            entries = r.entries()
+            free = zz > self.tolerance and -1 in self.slots
+            ratios = [
+                (lam / s, k)
+                for k, (lam, s, owner) in enumerate(zip(self.lam, entries, self.slots, strict=True))
+                if owner >= 0 and s > self.tolerance
+            ]
+            blocked = min(ratios, key=lambda pair: pair[0].mid()) if ratios else None
+            if not free and blocked is None:
+                return [row, *(o for o, s in zip(self.slots, entries, strict=True) if o >= 0 and -s > self.tolerance)]
+            full = (1 - (g * self.v)[0, 0].mid()) / zz if free else None
+            if full is not None and (blocked is None or full <= blocked[0]):
+                step, leaving = full.mid(), -1
+            else:
+                assert blocked is not None  # noqa: S101 - an invariant, not a check of input
+                step, leaving = blocked[0].mid(), blocked[1]
+            if free:
+                self.v = (self.v + z.transpose() * step).mid()
+            self.lam = [(lam - step * s).mid() for lam, s in zip(self.lam, entries, strict=True)]
+            gained = (gained + step).mid()
+            if leaving < 0:
+                self._take(row, g, r, zz, gained)
+                return None
+            self._leave(leaving)
+
+    def _take(self, row: int, g: flint.arb_mat, r: flint.arb_mat, zz: flint.arb, multiplier: flint.arb) -> None:
+        slot = self.slots.index(-1)
+        self.slots[slot] = row
+        self.lam[slot] = multiplier
+        for j in range(self.m):
+            self.N[slot, j] = g[0, j]
+        u = flint.arb_mat(r)
+        u[slot, 0] = flint.arb(-1)
+        self.M = (self.M + u * (u.transpose() * (1 / zz))).mid()
+
+    def _leave(self, slot: int) -> None:
+        self.slots[slot] = -1
+        self.lam[slot] = flint.arb(0)
+        column = flint.arb_mat([[self.M[k, slot]] for k in range(self.m)])
+        self.M = (self.M - column * (column.transpose() * (1 / self.M[slot, slot]))).mid()
+        for k in range(self.m):
+            self.N[slot, k] = flint.arb(0)
+            self.M[slot, k] = flint.arb(0)
+            self.M[k, slot] = flint.arb(0)
+
+    def _some(self, ids: list[int]) -> flint.arb_mat:
+        return self.rows.some(ids, self.signs[ids].tolist())
+
+    def _numbers(self, ids: list[int]) -> Indices:
+        return self.numbers[np.array(ids, np.int64)]
+
+    def _point(self) -> list[Fraction]:
+        parts = [entry.mid().man_exp() for entry in self.v.entries()]
+        return [Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in parts]
+
+    def _tick(self) -> None:
+        if time.perf_counter() > self.deadline:
+            raise OutOfTimeError

@@ -1,0 +1,325 @@
+"""Guess, in floating point, whether some v satisfies every row of the system: a witness, or a conflict.
+
+Nothing returned here is trusted: `proofs` turns a guess into a proof, or says that it could not.
+
+The search treats weak rows as strict ones, so that its witnesses keep clear of all boundaries, and works in scaled
+coordinates: columns by powers of two, rows to unit norm. Neither changes which systems have a solution.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import OutputLayer
+from labelproof.proof.rounding import times_power_of_two
+
+__all__ = ["Guesses", "OutOfTimeError", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+class OutOfTimeError(Exception):
+    """The time limit of a label set has passed."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSystem:
+    """The rows of a layer in the coordinates of the search.
+
+    Attributes
+    ----------
+    rows
+        float64 (n_rows, width): unit rows; labels first, as for an active label, then the rows that are no label.
+    rows_t32
+        float32 (width, n_rows): the same for fast scoring.
+    numbers
+        The number in `regions` of each row.
+    norms, row_exponents
+        Each row was divided by its norm, and by 2**row_exponent.
+    column_exponents
+        v in the coordinates of `regions` is the search's v times 2**-column_exponents.
+    fixed
+        float64 (n_fixed, width): equalities of features whose bounds coincide; ``fixed_features`` names them.
+    is_smooth
+        Whether neighbouring labels have nearly parallel rows, as in a DFT layer.
+    weak_zeros
+        Labels that hold at every v when they are inactive: zero rows under ties="inactive".
+    """
+
+    rows: Floats
+    rows_t32: npt.NDArray[np.float32]
+    numbers: Indices
+    norms: Floats
+    row_exponents: npt.NDArray[np.int64]
+    column_exponents: npt.NDArray[np.int64]
+    fixed: Floats
+    fixed_features: Indices
+    weak_zeros: Indices
+    is_smooth: bool
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        return self.rows.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """What the search found for each label set of a block.
+
+    ``outcome`` is 1 for a point, 0 for a conflict, -1 for neither. ``points`` (n_sets, width) are in the coordinates
+    of the search; ``rows[i]`` are row numbers of the conflict, or the rows that are tight at the point.
+    """
+
+    outcome: npt.NDArray[np.int64]
+    points: Floats
+    rows: list[Indices]
+    tight: npt.NDArray[np.int64]
+
+
+def search_system(layer: OutputLayer) -> SearchSystem:
+    """Scale the rows of a layer for the search."""
+    n = layer.n_labels
+    columns = [layer.weight]
+    if not layer.is_cone:  # on a cone, scaling x meets sparsemax's sum
+        columns.append((np.zeros(n) if layer.offset is None else layer.offset)[:, None])
+    if layer.has_threshold:
+        columns.append(np.full((n, 1), -1.0))
+    label_rows = np.column_stack(columns)
+    row_exponents = _exponents(label_rows, axis=1)
+    column_exponents = _exponents(times_power_of_two(label_rows, -row_exponents[:, None]), axis=0)
+    label_rows = times_power_of_two(label_rows, -row_exponents[:, None] - column_exponents)
+    bounds, numbers, fixed, fixed_features = _bound_rows(layer, label_rows.shape[1], column_exponents)
+    rows, norms = _unit_rows(np.concatenate([label_rows, bounds]))
+    zeros = (layer.weight == 0).all(axis=1) & (layer.offset is None or layer.offset == 0)
+    weak = layer.ties == "inactive" and layer.rule == "sigmoid"
+    return SearchSystem(
+        rows,
+        np.ascontiguousarray(rows.T, dtype=np.float32),
+        np.concatenate([np.arange(n), numbers]),
+        norms,
+        np.concatenate([row_exponents, np.zeros(len(bounds), np.int64)]),
+        column_exponents,
+        _unit_rows(fixed)[0],
+        fixed_features,
+        np.flatnonzero(zeros) if weak else np.empty(0, np.int64),
+        n > 4 * rows.shape[1] and float(np.median((rows[: n - 1] * rows[1:n]).sum(axis=1))) > 0.99,
+    )
+
+
+def _exponents(rows: Floats, axis: int) -> npt.NDArray[np.int64]:
+    """Return e for each row, or column, such that its largest entry is below 2**e, and at least half of that."""
+    largest = np.abs(rows).max(axis=axis)
+    return np.where(largest > 0, np.frexp(largest)[1], 0).astype(np.int64)
+
+
+def _unit_rows(rows: Floats) -> tuple[Floats, Floats]:
+    """Return the rows over their norms, and the norms; zero rows stay zero."""
+    exponents = _exponents(rows, axis=1) if rows.size else np.zeros(len(rows), np.int64)
+    scaled = times_power_of_two(rows, -exponents[:, None])
+    norms = np.linalg.norm(scaled, axis=1)
+    unit = scaled / np.where(norms == 0, 1.0, norms)[:, None]
+    return np.ascontiguousarray(unit), np.ldexp(norms, exponents)
+
+
+def _bound_rows(
+    layer: OutputLayer, width: int, column_exponents: npt.NDArray[np.int64]
+) -> tuple[Floats, Indices, Floats, Indices]:
+    """Return the rows for scale and domain with their numbers, and the equalities of fixed features."""
+    d = layer.d
+    rows, numbers, fixed, features = [], [], [], []
+    if not layer.is_cone:
+        rows.append(_unit(width, d))
+        numbers.append(layer.scale_row)
+    low = np.full(d, -np.inf) if layer.low is None else layer.low
+    high = np.full(d, np.inf) if layer.high is None else layer.high
+    for j in range(d):
+        feature = _unit(width, j)
+        floor, ceiling = feature.copy(), -feature
+        if not layer.is_cone:
+            with np.errstate(over="ignore"):
+                shift = int(column_exponents[j] - column_exponents[d])
+                floor[d], ceiling[d] = np.clip(np.ldexp([-low[j], high[j]], shift), -1e300, 1e300)
+        if low[j] == high[j]:
+            fixed.append(floor)
+            features.append(j)
+            continue
+        if np.isfinite(low[j]):
+            rows.append(floor)
+            numbers.append(layer.low_row(j))
+        if np.isfinite(high[j]):
+            rows.append(ceiling)
+            numbers.append(layer.high_row(j))
+    stacked = (np.array(r).reshape(-1, width) for r in (rows, fixed))
+    return next(stacked), np.array(numbers, np.int64), next(stacked), np.array(features, np.int64)
+
+
+def _unit(width: int, j: int) -> Floats:
+    unit = np.zeros(width)
+    unit[j] = 1.0
+    return unit
+
+
+def hot_rows(tight: npt.NDArray[np.int64], most: int = 300) -> Indices:
+    """Return the rows that were tight or in conflict most often, as places in `SearchSystem.rows`."""
+    order = np.argsort(-tight, kind="stable")[:most]
+    return order[tight[order] > 0]
+
+
+def search(
+    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float | None = None
+) -> Guesses:
+    """Search for a point or a conflict for every label set of a block.
+
+    Parameters
+    ----------
+    hot
+        Places of rows that belong to every working set from the start.
+    time_limit
+        Seconds for one label set, kept roughly: by a count of steps.
+    """
+    limit = np.inf if time_limit is None else time_limit
+    if system.is_smooth:
+        guesses = _search_each(layer, system, sets, limit)
+    else:
+        guesses = _search_block(layer, system, sets, hot, limit)
+    if layer.rule == "sparsemax" and layer.is_cone:  # the search leaves out the sum, which is what an empty set breaks
+        for i in np.flatnonzero(np.diff(sets.indptr) == 0).tolist():
+            guesses.outcome[i] = 0
+            guesses.rows[i] = np.array([layer.scale_row, layer.n_labels + 2])
+    return guesses
+
+
+def _search_block(
+    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float
+) -> Guesses:
+    """Search for all label sets of a block at a time, scoring all rows for a batch of points in float32."""
+    from labelproof.search.block_kernels import search_block
+
+    m = system.width
+    max_steps = int(min(50 * m + 2000, time_limit * 1e8 / m**2))
+    equalities = _equalities(layer, system, sets)
+    most_active = int(np.diff(sets.indptr).max(initial=0))
+    outcome, points, places, counts, tight, multipliers = search_block(
+        system.rows,
+        system.rows_t32,
+        layer.n_labels,
+        sets.indptr,
+        sets.indices,
+        hot,
+        system.weak_zeros,
+        equalities,
+        min(len(sets), int(np.clip(1600 // m, 4, 32))),
+        equalities.shape[1] + min(len(system.rows), len(hot) + most_active + 1000 + 6 * m),
+        max(100, m // 2),
+        0.3,
+        0.02,
+        -1e-3,
+        max_steps,
+    )
+    if equalities.shape[1]:
+        found = [(places[i, :count], multipliers[i, :count]) for i, count in enumerate(counts.tolist())]
+        return Guesses(outcome, points, [_row_numbers(layer, system, *one) for one in found], tight)
+    numbers = system.numbers[places]
+    return Guesses(outcome, points, [numbers[i, :count] for i, count in enumerate(counts.tolist())], tight)
+
+
+def _search_each(layer: OutputLayer, system: SearchSystem, sets: LabelSets, time_limit: float) -> Guesses:
+    """Search where float32 cannot tell neighbouring rows apart: one by one, from the neighbours of active labels."""
+    n = layer.n_labels
+    guesses = []
+    for i, active in enumerate(sets):
+        start = np.concatenate([active + 1, active - 1, np.arange(0, n, 16)]) % n
+        try:
+            guesses.append(search_one(layer, system, sets.slice(i, i + 1), start, time.perf_counter() + time_limit))
+        except OutOfTimeError:
+            guesses.append(Guesses(np.array([-1]), np.zeros((1, system.width)), [start[:0]], start[:0]))
+    outcome, points = (np.concatenate([getattr(g, name) for g in guesses]) for name in ("outcome", "points"))
+    return Guesses(outcome, points, [g.rows[0] for g in guesses], np.zeros(len(system.rows), np.int64))
+
+
+def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start: Indices, deadline: float) -> Guesses:
+    """Search once more for one label set, to the largest margin and with all rows scored in float64.
+
+    Parameters
+    ----------
+    sets
+        The one label set.
+    start
+        Row numbers for the working set to begin with, besides the active labels.
+    deadline
+        Value of `time.perf_counter` after which to raise OutOfTimeError.
+    """
+    from labelproof.search.active_set_kernels import CONFLICT, SOLVED, dual_active_set
+
+    m, equalities = system.width, _equalities(layer, system, sets)[0]
+    n_equal = len(equalities)
+    signs = np.where(np.arange(len(system.rows)) < layer.n_labels, -1.0, 1.0)
+    signs[sets[0]] = 1.0
+    inside = np.isin(system.numbers, start)
+    inside[sets[0]] = True
+    places = np.flatnonzero(inside)
+    v, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+    lam, active, multipliers, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
+    while True:
+        if time.perf_counter() > deadline:
+            raise OutOfTimeError
+        G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
+        outcome, q, _, entering = dual_active_set(
+            G, len(G), n_equal, v, QT, RT, lam, active, q, 1.0, 100 * m + 2000, multipliers
+        )
+        tight = np.where(active[:q] < n_equal, -1 - active[:q], places[np.maximum(active[:q] - n_equal, 0)])
+        if outcome != SOLVED:
+            break
+        products = signs * (system.rows @ v)
+        products[inside] = np.inf
+        products[system.weak_zeros] = np.inf
+        worst = products.min()
+        if worst >= 0.5:
+            break
+        new = np.argsort(products)[: max(60, m // 2)]
+        new = new[products[new] < 1 - 0.3 * (1 - worst)]
+        inside[new] = True
+        places = np.concatenate([places, new])
+    if outcome == CONFLICT:
+        part = np.abs(multipliers[:q]) > 1e-14 * np.abs(multipliers[:q]).max(initial=1.0)
+        tight = np.append(tight[part], places[entering - n_equal])
+        weights = np.append(multipliers[:q][part], 1.0)
+    else:
+        weights = lam[:q]
+    numbers = _row_numbers(layer, system, tight, weights)
+    return Guesses(np.array([outcome]), v[None], [numbers], np.empty(0, np.int64))
+
+
+def _equalities(layer: OutputLayer, system: SearchSystem, sets: LabelSets) -> Floats:
+    """Return (n_sets, n_equalities, width): the fixed features and, for sparsemax off a cone, the support's sum."""
+    fixed = np.broadcast_to(system.fixed, (len(sets), *system.fixed.shape))
+    if layer.rule != "sparsemax" or layer.is_cone:
+        return np.ascontiguousarray(fixed)
+    sums = np.zeros((len(sets), 1, system.width))
+    for i, active in enumerate(sets):
+        exponents = system.row_exponents[active]
+        largest = exponents.max(initial=-int(system.column_exponents[layer.d]))
+        rows = system.rows[active] * np.ldexp(system.norms[active], exponents - largest)[:, None]
+        sums[i, 0] = rows.sum(axis=0)
+        sums[i, 0, layer.d] -= np.ldexp(1 / layer.temperature, -int(system.column_exponents[layer.d] + largest))
+        sums[i] = _unit_rows(sums[i])[0]
+    return np.concatenate([fixed, sums], axis=1)
+
+
+def _row_numbers(layer: OutputLayer, system: SearchSystem, places: Indices, multipliers: Floats) -> Indices:
+    """Translate places into row numbers; an equality becomes the inequality that its multiplier's sign calls for."""
+    numbers = system.numbers[np.maximum(places, 0)]
+    for k in np.flatnonzero(places < 0).tolist():
+        e = -1 - int(places[k])
+        positive = multipliers[k] > 0
+        if e < len(system.fixed_features):
+            j = int(system.fixed_features[e])
+            numbers[k] = layer.low_row(j) if positive else layer.high_row(j)
+        else:
+            numbers[k] = layer.n_labels + (2 if positive else 1)
+    return numbers

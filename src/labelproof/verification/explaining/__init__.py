@@ -1,1 +1,0 @@
-"""What `explain` is made of: smaller conflicts, near argmaxable sets, labels that change first, and words for them."""
