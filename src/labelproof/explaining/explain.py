@@ -1,7 +1,7 @@
 """Say in words why a label set can, or cannot, be predicted, and which sets near it can.
 
-All that is claimed rests on proofs of `proofs`: a conflict, or a witness. Only the search for *good* ones is here, and
-in `explaining`: for a conflict of few labels, and for label sets that differ in few labels.
+All that is claimed is proven by `labelproof.proof`: a conflict, or a witness. Here is only the search for *good* ones:
+for a conflict of few labels, and for label sets that differ in few labels.
 """
 
 import time

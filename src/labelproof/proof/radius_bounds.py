@@ -6,8 +6,8 @@ c = Σ ν_i y_i w_i,
 
     ε Σ ν_i‖w_i‖ ≤ Σ ν_i y_i (w_i·x + offset_i) ≤ Σ_j max(c_j low_j, c_j high_j) + Σ ν_i y_i offset_i.
 
-Trusted code, like `proofs`: all sums carry a bound on their rounding error, rounded outwards. The rows are those of
-`proofs.float_rows`, each over a power of two, to which ν refers.
+Trusted code: all sums carry a bound on their rounding error, rounded outwards. The rows are those of
+`rounding.float_rows`, each over a power of two, to which ν refers.
 """
 
 from collections.abc import Sequence
@@ -152,17 +152,17 @@ class Radii:
             return f"expected a multiplier for each of some labels below {n_labels}, got others"
         return None
 
-    def fault(self, brackets: RadiusBounds, loose: RadiusBounds, active: Indices, i: int) -> str | None:
+    def fault(self, tight: RadiusBounds, loose: RadiusBounds, active: Indices, i: int) -> str | None:
         """Return what is wrong with the bounds of the i-th set, or None if they are proven.
 
         ``loose`` has more slacks than the bounds were made with: what lies beyond it does not come from the evidence.
         """
         part = slice(self.ptr[i], self.ptr[i + 1])
         rows, multipliers, center = self.rows[part], self.multipliers[part], self.centers[i]
-        least, far = (max(b.lower(active, center), 0.0) for b in (brackets, loose))
+        least, far = (max(b.lower(active, center), 0.0) for b in (tight, loose))
         if not far * (1 - 1e-9) <= self.lower[i] <= least:
             return f"expected a radius of at most {least} from its centre, got {self.lower[i]}"
-        most, far = (max(b.upper(active, rows, multipliers), 0.0) for b in (brackets, loose))
+        most, far = (max(b.upper(active, rows, multipliers), 0.0) for b in (tight, loose))
         if not most <= self.upper[i] <= far * (1 + 1e-9):
             return f"expected an upper bound of at least {most} from its multipliers, got {self.upper[i]}"
         return None

@@ -1,6 +1,6 @@
 """Guess, in floating point, whether some v satisfies every row of the system: a witness, or a conflict.
 
-Nothing returned here is trusted: `proofs` turns a guess into a proof, or says that it could not.
+Nothing returned here is trusted: `labelproof.proof` turns a guess into a proof, or says that it could not.
 
 The search treats weak rows as strict ones, so that its witnesses keep clear of all boundaries, and works in scaled
 coordinates: columns by powers of two, rows to unit norm. Neither changes which systems have a solution.

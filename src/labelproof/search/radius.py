@@ -35,8 +35,8 @@ def measure_radii(
     advance: Callable[[int], None] = lambda _: None,
 ) -> Radii:
     """Measure the radius of the given label sets, each from a point of its region or near it."""
-    brackets = RadiusBounds(layer, float_rows(layer), box, slacks=3.0)
-    problem = _Problem(brackets)
+    bounds = RadiusBounds(layer, float_rows(layer), box, slacks=3.0)
+    problem = _Problem(bounds)
 
     def work(some: list[int]) -> list[tuple[float, float, Floats, Indices, Floats]]:
         return _measure(problem, [label_sets[i] for i in some], [witnesses[i] for i in some])
@@ -60,9 +60,9 @@ def measure_radii(
 class _Problem:
     """The linear programme in units of the box, over unit rows; labels without weights are left out."""
 
-    def __init__(self, brackets: RadiusBounds) -> None:
-        layer, box = brackets.layer, brackets.box
-        self.layer, self.brackets = layer, brackets
+    def __init__(self, bounds: RadiusBounds) -> None:
+        layer, box = bounds.layer, bounds.box
+        self.layer, self.bounds = layer, bounds
         largest = np.frexp(np.abs(layer.weight).max(axis=1))[1]
         scaled = np.ldexp(layer.weight, -largest[:, None])
         norms = np.linalg.norm(scaled, axis=1)
@@ -73,7 +73,7 @@ class _Problem:
             shifted = np.ldexp(offset, -largest)[self.labels] / norms[self.labels] / box
         self.offset = np.clip(shifted, -1e30, 1e30)
         self.rows32, self.offset32 = self.rows.astype(np.float32), self.offset.astype(np.float32)
-        self.low, self.high = brackets.low / box, brackets.high / box
+        self.low, self.high = bounds.low / box, bounds.high / box
 
     def signs(self, active: Indices) -> Scores:
         """Return 1 for the rows of active labels, -1 for the others."""
@@ -104,25 +104,25 @@ def _measure(
     problem: _Problem, sets: list[Indices], witnesses: list[Floats]
 ) -> list[tuple[float, float, Floats, Indices, Floats]]:
     """Return lower and upper bound, centre, labels and multipliers for each set."""
-    layer, brackets = problem.layer, problem.brackets
-    low, high, box = brackets.low, brackets.high, brackets.box
+    layer, bounds = problem.layer, problem.bounds
+    low, high, box = bounds.low, bounds.high, bounds.box
     stretch = [box / np.abs(x).max() if layer.is_cone and x.any() else 1.0 for x in witnesses]
     near = [np.clip(x * factor, low, high) for x, factor in zip(witnesses, stretch, strict=True)]
     if not len(problem.labels) or not (low <= high).all():
         nothing = np.empty(0, np.int64), np.empty(0)
-        bounds = [(brackets.lower(a, x), brackets.upper(a, *nothing)) for a, x in zip(sets, near, strict=True)]
-        return [(max(low, 0.0), high, x, *nothing) for (low, high), x in zip(bounds, near, strict=True)]
+        pairs = [(bounds.lower(a, x), bounds.upper(a, *nothing)) for a, x in zip(sets, near, strict=True)]
+        return [(max(low, 0.0), high, x, *nothing) for (low, high), x in zip(pairs, near, strict=True)]
     solved = _solve(problem, sets, np.array(near) / box)
     centers = np.clip(np.array([programme.v[: layer.d] for programme in solved]) * box, low, high)
-    lowest = brackets.lower_of_many(sets, centers)
+    lowest = bounds.lower_of_many(sets, centers)
     found = []
     for i, (active, programme) in enumerate(zip(sets, solved, strict=True)):
         rows, weights = programme.multipliers()
         if lowest[i] <= 0:  # the witness at least is inside
-            lowest[i], centers[i] = brackets.lower(active, near[i]), near[i]
-        norms = np.linalg.norm(brackets.floats.rows[rows, : layer.d], axis=1)
+            lowest[i], centers[i] = bounds.lower(active, near[i]), near[i]
+        norms = np.linalg.norm(bounds.floats.rows[rows, : layer.d], axis=1)
         multipliers = weights / np.where(norms > 0, norms, 1.0)  # a norm may underflow beside a large offset
-        upper = brackets.upper(active, rows, multipliers)
+        upper = bounds.upper(active, rows, multipliers)
         lower, upper = max(lowest[i], 0.0) * (1 - LOOSE), max(upper, 0.0) * (1 + LOOSE)
         found.append((lower, upper, centers[i], rows, multipliers))
     return found

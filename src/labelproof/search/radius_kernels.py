@@ -4,7 +4,7 @@ In the variables v = (x, ε) the constraints are low_j ≤ x_j ≤ high_j and (g
 that carry their signs. They are numbered in this order: lower bounds, upper bounds, rows. A basis is one constraint for
 each variable. The tableau T holds the coordinates, in terms of the basis, of the d + 1 unit vectors (those of the
 bounds, from which all others follow) and of the rows; so a step is one pass over T, which also gives the length of
-every edge. Nothing computed here is trusted: `brackets` bounds ε from the point and the multipliers that are found.
+every edge. Nothing computed here is trusted: `radius_bounds` bounds ε from the point and the multipliers found.
 """
 
 import numpy as np
