@@ -1,0 +1,1 @@
+"""What a verdict claims, and the code that every proof of one rests on."""
