@@ -5,6 +5,7 @@ import json
 import warnings
 import zipfile
 from dataclasses import dataclass
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -172,7 +173,7 @@ def evidence_exchanged(rng, s):
         return None
     i, j = rng.integers(len(s.arrays["status"])), rng.choice(no)
     ends, rows = s.arrays["conflict_ptr"], s.arrays["conflict_rows"]
-    parts = [rows[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [rows[a:b] for a, b in pairwise(ends)]
     parts[i] = parts[j]
     s.arrays["status"][i] = 0
     s.arrays["conflict_rows"] = np.concatenate(parts)
@@ -195,7 +196,14 @@ def header_changed(rng, s):
         "box": [None, 2.0, 1, 1e200, 0.0, "1"],
         "reasons": [{}, 3, [], {"0": "because"}],
         "label_names": [["a"], 3, [str(i) for i in range(s.header["n_labels"])]],
-        "fractions": [{"0": ["0x1/0x0"] * 3}, {"0": ["1/2"] * 3}, {"0": ["0x1/0x2"]}, {"0": ["0x1/0x2"] * 3}, 0, {"x": 1}],
+        "fractions": [
+            {"0": ["0x1/0x0"] * 3},
+            {"0": ["1/2"] * 3},
+            {"0": ["0x1/0x2"]},
+            {"0": ["0x1/0x2"] * 3},
+            0,
+            {"x": 1},
+        ],
     }
     name = rng.choice(list(choices))
     values = choices[name]

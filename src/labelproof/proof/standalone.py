@@ -51,18 +51,15 @@ from itertools import pairwise
 from operator import mul
 from typing import Any, NamedTuple
 
-__all__ = ["Claim", "InputError", "Layer", "ProofError", "main", "prove", "read"]
-
 RULES = {
     "sigmoid": "a label is active where its logit exceeds 0, or the logit of its threshold",
     "topk": "the active labels have the largest logits",
     "sparsemax": "the active labels are the support of sparsemax",
 }
 TIES = {"open": "every inequality is strict", "inactive": "an inactive label may sit on the boundary"}
-WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", "intercept")
+WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", "intercept")  # names in a user's file
 CODES = {"b1": "?", "f2": "e", "f4": "f", "f8": "d"}  # of `struct`
 CODES |= {f"i{2**k}": code for k, code in enumerate("bhiq")} | {f"u{2**k}": code for k, code in enumerate("BHIQ")}
-PRIME = 2**127 - 1
 MOST_BYTES = 16 * 2**30  # that the arrays of a file may declare
 
 
@@ -94,14 +91,18 @@ class Layer:
         """Return z_i − τ over (x, s, τ), times ``unit``."""
         return [*self.weight[i], self.offset[i], 0 if self.rule == "sigmoid" else -self.unit]
 
+    def logits(self, x: list[int], q: int) -> list[int]:
+        """Return each z_i at the point x/q, times unit·q."""
+        return [sum(map(mul, w, x)) + o * q for w, o in zip(self.weight, self.offset, strict=True)]
+
     @cached_property
     def norms(self) -> list[int]:
-        """Return each ‖w_i‖·unit·2**64, rounded down."""
+        """Return each ‖w_i‖, times unit·2**64, rounded down."""
         return [math.isqrt(sum(map(mul, w, w)) << 128) for w in self.weight]
 
 
 class Claim(NamedTuple):
-    """What a result says of a label set: 1 argmaxable, 0 unargmaxable, -1 undecided, with a witness or a conflict."""
+    """What is said of a label set: 1 argmaxable, by a witness; 0 unargmaxable, by a conflict; -1 undecided."""
 
     active: frozenset[int]
     status: int
@@ -112,15 +113,10 @@ class Claim(NamedTuple):
 def prove(layer: Layer, claims: Sequence[Claim]) -> None:
     """Prove every claim, or raise a ProofError that names the label set and what is wrong."""
     for i, (active, status, evidence, radius) in enumerate(claims):
-        fault = None if status < 0 else (conflict_fault, witness_fault)[status](layer, active, evidence)
-        if fault is not None:
+        if status >= 0 and (fault := (conflict_fault, witness_fault)[status](layer, active, evidence)):
             raise ProofError(f"label set {i} is not proven: {fault}")
-        fault = None if radius is None else radius_fault(layer, active, *radius)
-        if fault is not None:
+        if radius is not None and (fault := radius_fault(layer, active, *radius)):
             raise ProofError(f"the radius of label set {i} is not proven: {fault}")
-
-
-# Witnesses
 
 
 def witness_fault(layer: Layer, active: frozenset[int], x: Sequence[float | Fraction]) -> str | None:
@@ -130,34 +126,24 @@ def witness_fault(layer: Layer, active: frozenset[int], x: Sequence[float | Frac
     for j, (c, low, high) in enumerate(zip(x, layer.low, layer.high, strict=True)):
         if (low is not None and c < low) or (high is not None and c > high):
             return f"feature {j} of its witness is outside the domain"
-    if layer.rule == "sparsemax" and not active:
-        return "sparsemax always has an active label"
-    for i, excess in enumerate(_excesses(layer, active, *_integers(x))):
-        if i in active and not excess > 0:
-            return f"label {i} is not active at its witness"
-        if i not in active and not (excess < 0 or (excess == 0 and layer.ties == "inactive")):
-            return f"label {i} is not inactive at its witness"
-    return None
-
-
-def _excesses(layer: Layer, active: frozenset[int], x: list[int], q: int) -> list[int]:
-    """Return z_i − τ of each label at the point x/q, times a positive number."""
-    z = _logits(layer, x, q)
-    if layer.rule == "topk":
-        if not 0 < len(active) < len(z):
-            return [1 if active else -1] * len(z)  # τ below, or above, all logits
-        twice_tau = min(z[i] for i in active) + max(value for i, value in enumerate(z) if i not in active)
-        return [2 * value - twice_tau for value in z]
+    numerators, q = _integers(x)
+    z = layer.logits(numerators, q)
+    excess = z  # z_i − τ, times a positive number
     if layer.rule == "sparsemax":  # τ = (Σ_A z_i − 1/t) / |A|
         t, over = layer.temperature.as_integer_ratio()
         total = sum(z[i] for i in active)
-        return [t * (len(active) * value - total) + over * layer.unit * q for value in z]
-    return z
-
-
-def _logits(layer: Layer, x: list[int], q: int) -> list[int]:
-    """Return each label's w_i·x + b_i − θ_i at the point x/q, times unit·q."""
-    return [sum(map(mul, w, x)) + o * q for w, o in zip(layer.weight, layer.offset, strict=True)]
+        excess = [t * (len(active) * value - total) + over * layer.unit * q for value in z]
+    elif layer.rule == "topk" and 0 < len(active) < len(z):  # τ between the least active and the largest other logit
+        between = min(z[i] for i in active) + max(value for i, value in enumerate(z) if i not in active)
+        excess = [2 * value - between for value in z]
+    elif layer.rule == "topk":  # τ below, or above, all logits
+        excess = [1 if active else -1] * len(z)
+    for i, value in enumerate(excess):
+        if i in active and not value > 0:
+            return f"label {i} is not active at its witness"
+        if i not in active and not (value < 0 or (value == 0 and layer.ties == "inactive")):
+            return f"label {i} is not inactive at its witness"
+    return None
 
 
 def _integers(numbers: Iterable[float | Fraction]) -> tuple[list[int], int]:
@@ -165,9 +151,6 @@ def _integers(numbers: Iterable[float | Fraction]) -> tuple[list[int], int]:
     ratios = [number.as_integer_ratio() for number in numbers]
     denominator = math.lcm(*{q for _, q in ratios})
     return [p * (denominator // q) for p, q in ratios], denominator
-
-
-# Conflicts
 
 
 def conflict_fault(layer: Layer, active: frozenset[int], numbers: Sequence[int]) -> str | None:
@@ -196,36 +179,31 @@ def system_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
     d, kind, row = len(layer.low), number - len(layer.weight), [0] * (len(layer.low) + 2)
     if kind < 0:
         row = [c if number in active else -c for c in layer.coefficients(number)]
-    elif kind == 0:  # without offsets and bounds other than 0 the system is one in x and τ alone
+    elif kind == 0:  # without offsets, and bounds other than 0, nothing depends on s
         row[d] = int(layer.rule == "sparsemax" or layer.has_offset or any([*layer.low, *layer.high]))
-    elif kind > 2:
-        side, j = divmod(kind - 3, d)
-        row[d], row[j] = ((layer.low, layer.high)[side][j] or Fraction(0)).as_integer_ratio()
-        row[d if side == 0 else j] *= -1
-        row = row if (layer.low, layer.high)[side][j] is not None else []
-    elif layer.rule == "sparsemax":
+    elif kind <= 2 and layer.rule == "sparsemax":
         t, over = layer.temperature.as_integer_ratio()
         row = [t * sum(column) for column in zip(row, *map(layer.coefficients, active), strict=True)]
         row[d] -= over * layer.unit
         row = [c if kind == 2 else -c for c in row]
+    elif kind > 2 and (bound := (layer.low + layer.high)[kind - 3]) is not None:
+        row[d], row[(kind - 3) % d] = bound.as_integer_ratio()
+        row[d if kind - 3 < d else (kind - 3) % d] *= -1
     divisor = math.gcd(*row)
     return [c // (divisor or 1) for c in row] if divisor or kind < 0 else []
 
 
 def only_dependence(rows: list[list[int]]) -> list[int] | None:
-    """Return integers λ that have Σ λ_r rows_r = 0 if any have; None if there are two such λ, or one with λ = 0 at last.
+    """Return the only candidate for integers λ, not all 0, with Σ λ_r rows_r = 0; None if all rows but one depend.
 
-    Elimination without fractions (Bareiss): what remains of the table are minors of it, so every division is exact.
+    Elimination without fractions (Bareiss) in a table with a line for each column of the rows: what it leaves are
+    minors of the table, so every division is exact. If the rows are independent, the candidate does not cancel them.
     """
-    table, before, n = (
-        list(map(list, zip(*rows, strict=True))),
-        1,
-        len(rows) - 1,
-    )  # one line of the table for each column
+    table, before, n = [list(column) for column in zip(*rows, strict=True)], 1, len(rows) - 1
     for k in range(n):
         i = next((i for i in range(k, len(table)) if table[i][k]), None)
         if i is None:
-            return None  # the first k + 1 rows are dependent
+            return None
         table[k], table[i] = table[i], table[k]
         pivot, *others = table[k][k:]
         for line in table[k + 1 :]:
@@ -238,36 +216,29 @@ def only_dependence(rows: list[list[int]]) -> list[int] | None:
     return multipliers if before > 0 else [-m for m in multipliers]
 
 
-# Radii
-
-
 def radius_fault(
     layer: Layer, active: frozenset[int], box: Fraction, lower: float, upper: float, x: Any, labels: Any, nu: Any
 ) -> str | None:
     """Return None if both bounds are proven, and as tight as their evidence, else what is wrong."""
     low = [-box if bound is None else max(bound, -box) for bound in layer.low]
     high = [box if bound is None else min(bound, box) for bound in layer.high]
-    least = most = Fraction(0)
+    least: Fraction | float = 0
+    most: Fraction | float = 0
     if all(a <= c <= b for a, c, b in zip(low, x, high, strict=True)):
-        least = max(_radius_from_below(layer, active, x), least)
+        numerators, q = _integers(x)
+        signed = [z if i in active else -z for i, z in enumerate(layer.logits(numerators, q))]
+        distances = (Fraction(z << 64, (norm + 1) * q) for z, norm in zip(signed, layer.norms, strict=True) if norm)
+        least = max(min(distances, default=math.inf), 0)
     if all(a <= b for a, b in zip(low, high, strict=True)):  # else there is no input
-        most = max(_radius_from_above(layer, active, low, high, labels, nu), most)
+        most = max(_radius_from_above(layer, active, low, high, labels, nu), 0)
     shifts = [Fraction(abs(o) << 64, norm) for o, norm in zip(layer.offset, layer.norms, strict=True) if norm]
     farthest = ((math.isqrt(len(x)) + 1) * box + 2) * (1 + max(shifts, default=0))
     rounding = farthest * (2 * len(x) + 32) / 2**49 if layer.is_usual else math.inf
-    if not max(least * Fraction(1 - 1e-9) - rounding, 0) <= lower <= least:
+    if not max(0, least * Fraction(1 - 1e-9) - rounding) <= lower <= least:
         return f"its centre does not give the lower bound {lower}"
     if not most <= upper <= most * Fraction(1 + 1e-9) + rounding:
         return f"its multipliers do not give the upper bound {upper}"
     return None
-
-
-def _radius_from_below(layer: Layer, active: frozenset[int], x: Sequence[float]) -> Any:
-    """Return the least y_i z_i(x)/‖w_i‖, or infinity if no label has weights."""
-    numerators, q = _integers(x)
-    signed = [z if i in active else -z for i, z in enumerate(_logits(layer, numerators, q))]
-    distances = (Fraction(z << 64, (norm + 1) * q) for z, norm in zip(signed, layer.norms, strict=True) if norm)
-    return min(distances, default=math.inf)
 
 
 def _radius_from_above(layer: Layer, active: frozenset[int], low: Any, high: Any, labels: Any, stored: Any) -> Any:
@@ -275,15 +246,16 @@ def _radius_from_above(layer: Layer, active: frozenset[int], low: Any, high: Any
     if not all(0 <= number < math.inf for number in stored):
         return math.inf
     nu, _ = _integers(Fraction(m) / Fraction(2) ** layer.exponents[i] for i, m in zip(labels, stored, strict=True))
-    length = sum(m * layer.norms[i] for i, m in zip(labels, nu, strict=True))
     signed = [m if i in active else -m for i, m in zip(labels, nu, strict=True)]
+    length = sum(m * layer.norms[i] for i, m in zip(labels, nu, strict=True))
+    if length == 0:
+        return math.inf
     c = [sum(map(mul, signed, column)) for column in zip(*(layer.weight[i] for i in labels), strict=True)]
-    most = sum(max(cj * a, cj * b) for cj, a, b in zip(c, low, high, strict=bool(labels)))
-    most += sum(m * layer.offset[i] for i, m in zip(labels, signed, strict=True))
-    return most * 2**64 / length if length else math.inf
+    most = sum(max(cj * a, cj * b) for cj, a, b in zip(c, low, high, strict=True))
+    return (most + sum(m * layer.offset[i] for i, m in zip(labels, signed, strict=True))) * 2**64 / length
 
 
-# Reading
+# The rest of the file reads files. An error of any kind in there is bad input.
 
 
 class Array(NamedTuple):
@@ -294,43 +266,38 @@ class Array(NamedTuple):
     flat: Sequence[Any]
 
 
-Arrays = dict[str, Array]
-
-
 def read(result: str, weights: str, bias: str | None = None) -> tuple[Layer, list[Claim]]:
     """Read the classifier and what a result claims of it; raise an InputError if they do not belong together."""
-    stored, given = _read_arrays(result), _read_arrays(weights)
-    if bias is not None:
-        given["bias"], *_ = _read_arrays(bias).values()
     try:
+        stored, given = _read_arrays(result), _read_arrays(weights)
+        if bias is not None:
+            given["bias"], *_ = _read_arrays(bias).values()
         header = _header(stored)
         layer = _layer(header, stored, given)
         return layer, _claims(header, stored, layer)
-    except (InputError, ProofError):
+    except ProofError:
         raise
     except Exception as error:
-        raise InputError(f"{result} is damaged, or no result of labelproof ({error!r:.80})") from error
+        told = error if isinstance(error, ValueError | OSError) else repr(error)
+        raise InputError(f"{result} with {weights}: damaged, or not what they should be ({told!s:.200})") from error
 
 
 def _require(condition: object, expected: str) -> None:
     if not condition:
-        raise InputError(f"expected {expected}")
+        raise ValueError(f"expected {expected}")
 
 
-def _read_arrays(path: str) -> Arrays:
+def _read_arrays(path: str) -> dict[str, Array]:
     """Read the arrays of an .npz file, or the one of an .npy file as ``weight``; nothing is unpickled."""
-    try:
-        with open(path, "rb") as stream:
-            if stream.read(6) == b"\x93NUMPY":
-                stream.seek(0)
-                return {"weight": _parse(stream.read())}
-            with zipfile.ZipFile(stream) as archive:
-                members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-                _require(len(members) == len(archive.infolist()), "each array once")
-                _require(sum(m.file_size for m in members.values()) <= MOST_BYTES, f"at most {MOST_BYTES} bytes")
-                return {name: _parse(archive.read(member)) for name, member in members.items()}
-    except Exception as error:
-        raise InputError(f"{path} is damaged, or not a file of arrays ({error!s:.80})") from error
+    with open(path, "rb") as stream:
+        if stream.read(6) == b"\x93NUMPY":
+            stream.seek(0)
+            return {"weight": _parse(stream.read())}
+        with zipfile.ZipFile(stream) as archive:
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            _require(len(members) == len(archive.infolist()), "each array once")
+            _require(sum(m.file_size for m in members.values()) <= MOST_BYTES, f"at most {MOST_BYTES} bytes of arrays")
+            return {name: _parse(archive.read(member)) for name, member in members.items()}
 
 
 def _parse(data: bytes) -> Array:
@@ -350,7 +317,7 @@ def _parse(data: bytes) -> Array:
     return Array(kind, shape, flat)
 
 
-def _take(arrays: Arrays, name: str, kind: str, *shape: int | None) -> Sequence[Any]:
+def _take(arrays: dict[str, Array], name: str, kind: str, *shape: int | None) -> Sequence[Any]:
     """Return the numbers of the array of this name, which must have this type and shape; None is any length."""
     got = arrays.get(name, Array("nothing", (), ()))
     fits = len(got.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, got.shape, strict=True))
@@ -358,7 +325,7 @@ def _take(arrays: Arrays, name: str, kind: str, *shape: int | None) -> Sequence[
     return got.flat
 
 
-def _header(arrays: Arrays) -> dict[str, Any]:
+def _header(arrays: dict[str, Array]) -> dict[str, Any]:
     header: dict[str, Any] = json.loads(bytes(_take(arrays, "header", "u1", None)).decode())
     names, box, eps = header["label_names"], header["box"], header["eps"]
     _require(header["format"] == "labelproof verification" and header["version"] == 1, "a result of version 1")
@@ -373,7 +340,7 @@ def _header(arrays: Arrays) -> dict[str, Any]:
     return header
 
 
-def _layer(header: dict[str, Any], arrays: Arrays, given: Arrays) -> Layer:
+def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Array]) -> Layer:
     """Return the classifier of the given numbers, if it is the one that the result was made for."""
     bias = next((_floats(given.pop(name)) for name in BIASES if name in given), None)
     matrices = [given[name] for name in WEIGHTS if name in given][:1]
@@ -404,54 +371,51 @@ def _layer(header: dict[str, Any], arrays: Arrays, given: Arrays) -> Layer:
     )
 
 
+def _bounds(arrays: dict[str, Array], side: str, d: int, free: float) -> list[Fraction | None]:
+    bounds = _take(arrays, side, "f8", d) if side in arrays else [free] * d
+    return [None if bound == free else Fraction(bound) for bound in bounds]  # no NaN, and no other infinity
+
+
 def _floats(array: Array) -> list[float]:
     _require(all(-(2**53) <= number <= 2**53 for number in array.flat if isinstance(number, int)), "integers ≤ 2**53")
     _require(all(map(math.isfinite, array.flat)), "finite numbers")
     return list(map(float, array.flat))
 
 
-def _bounds(arrays: Arrays, side: str, d: int, free: float) -> list[Fraction | None]:
-    bounds = _take(arrays, side, "f8", d) if side in arrays else [free] * d
-    return [None if bound == free else Fraction(bound) for bound in bounds]
-
-
-def _claims(header: dict[str, Any], arrays: Arrays, layer: Layer) -> list[Claim]:
+def _claims(header: dict[str, Any], arrays: dict[str, Array], layer: Layer) -> list[Claim]:
     """Return what a result says, after checks that its arrays fit together."""
     n_labels, d, n = len(layer.weight), len(layer.low), len(_take(arrays, "indptr", "i8", None)) - 1
-    sets = _parts(arrays, "indptr", "indices", "i8", n, n_labels)
-    evidence = _parts(arrays, "conflict_ptr", "conflict_rows", "i8", n, n_labels + 3 + 2 * d)
+    sets = _parts(arrays, "indptr", "indices", n, n_labels)
+    evidence = _parts(arrays, "conflict_ptr", "conflict_rows", n, n_labels + 3 + 2 * d)
     status, point_of = _take(arrays, "status", "i1", n), _take(arrays, "point_of", "i8", n)
     points = _rows(_take(arrays, "points", "f8", None, d), d)
     fractions = {int(i): list(map(_fraction, x)) for i, x in header["fractions"].items()}
-    reasons = {int(i) for i, _ in header["reasons"].items()}
+    undecided = {int(i) for i, _ in header["reasons"].items()}
+    yes = [i for i in range(n) if status[i] == 1]
     _require(all(a < b for labels in sets for a, b in pairwise(labels)), "ascending labels in each set")
     _require(set(status) <= {-1, 0, 1}, "a status of 1, 0 or -1")
     _require(all(-1 <= p < len(points) for p in point_of), "each witness among the points")
     _require(all(len(x) == d for x in fractions.values()), f"fractions of {d} features")
-    _require(all(i in reasons for i in range(n) if status[i] < 0), "a reason for each undecided set")
-    yes = [i for i in range(n) if status[i] == 1]
-    _require(all(point_of[i] >= 0 or i in fractions for i in yes), "a witness for each argmaxable set")
+    _require(all(i in undecided for i in range(n) if status[i] < 0), "a reason for each undecided set")
     for i in yes:
         evidence[i] = points[point_of[i]] if point_of[i] >= 0 else fractions[i]
-    radii = {} if header["box"] is None else _radii(Fraction(header["box"]), arrays, yes, layer)
+    radii: dict[int, Any] = {}
+    if header["box"] is not None:
+        m, box = len(yes), [Fraction(header["box"])] * len(yes)
+        lower, upper = _take(arrays, "radius_lower", "f8", m), _take(arrays, "radius_upper", "f8", m)
+        centres = _rows(_take(arrays, "radius_centers", "f8", m, d), d)
+        labels = _parts(arrays, "radius_ptr", "radius_rows", m, n_labels)
+        nu = _parts(arrays, "radius_ptr", "radius_multipliers", m)
+        _require(yes == list(_take(arrays, "radius_sets", "i8", m)), "a radius for each argmaxable set")
+        radii = dict(zip(yes, zip(box, lower, upper, centres, labels, nu, strict=True), strict=True))
     return [Claim(frozenset(sets[i]), status[i], evidence[i], radii.get(i)) for i in range(n)]
 
 
-def _radii(box: Fraction, arrays: Arrays, sets: list[int], layer: Layer) -> dict[int, tuple[Any, ...]]:
-    n, d = len(sets), len(layer.low)
-    _require(list(_take(arrays, "radius_sets", "i8", n)) == sets, "a radius for each argmaxable set")
-    lower, upper = (_take(arrays, f"radius_{side}", "f8", n) for side in ("lower", "upper"))
-    centers = _rows(_take(arrays, "radius_centers", "f8", n, d), d)
-    labels = _parts(arrays, "radius_ptr", "radius_rows", "i8", n, len(layer.weight))
-    nu = _parts(arrays, "radius_ptr", "radius_multipliers", "f8", n)
-    return {i: (box, *parts) for i, *parts in zip(sets, lower, upper, centers, labels, nu, strict=True)}
-
-
-def _parts(arrays: Arrays, pointers: str, name: str, kind: str, n: int, stop: float = math.inf) -> list[Sequence[Any]]:
-    """Cut an array into n parts where another one says; its integers must be from 0 up to ``stop``."""
-    ends, flat = _take(arrays, pointers, "i8", n + 1), _take(arrays, name, kind, None)
+def _parts(arrays: dict[str, Array], pointers: str, name: str, n: int, stop: int | None = None) -> list[Sequence[Any]]:
+    """Cut an array into n parts where another one says: floats, or integers from 0 up to ``stop``."""
+    ends, flat = _take(arrays, pointers, "i8", n + 1), _take(arrays, name, "f8" if stop is None else "i8", None)
     _require(ends[0] == 0 and ends[-1] == len(flat) and all(a <= b for a, b in pairwise(ends)), f"ascending {pointers}")
-    _require(kind != "i8" or all(0 <= number < stop for number in flat), f"{name} from 0 up to {stop}")
+    _require(stop is None or all(0 <= number < stop for number in flat), f"{name} from 0 up to {stop}")
     return [flat[a:b] for a, b in pairwise(ends)]
 
 
@@ -461,8 +425,7 @@ def _rows(flat: Sequence[Any], d: int) -> list[Any]:
 
 def _fraction(text: str) -> Fraction:
     _require(re.fullmatch(r"-?0x[0-9a-f]+/0x[0-9a-f]+", text), "fractions like 0x1/0x2")
-    numerator, denominator = text.split("/")
-    return Fraction(int(numerator, 16), int(denominator, 16))
+    return Fraction(*(int(part, 16) for part in text.split("/")))
 
 
 def main(paths: Sequence[str]) -> int:
@@ -479,9 +442,9 @@ def main(paths: Sequence[str]) -> int:
     yes, no, undecided = (sum(claim.status == status for claim in claims) for status in (1, 0, -1))
     print(f"Proven: {yes} label sets argmaxable, {no} unargmaxable. Undecided, so not claimed: {undecided}.")
     print(f"Rule {layer.rule}: {RULES[layer.rule]}.\nTies {layer.ties}: {TIES[layer.ties]}.")
-    bounds = set(layer.low), set(layer.high)
-    named = {"({None}, {None})": "all features", "({Fraction(0, 1)}, {None})": "all features ≥ 0"}
-    print(f"Domain: {named.get(str(bounds), 'the bounds that the file holds')}.")
+    low, high = {*layer.low}, {*layer.high}
+    words = "all features" if low == {None} else "features ≥ 0" if low == {Fraction(0)} else ""
+    print(f"Domain: {words if words and high == {None} else 'features within the bounds in the file'}.")
     return 0
 
 
