@@ -222,21 +222,24 @@ def radius_fault(
     """Return None if both bounds are proven, and as tight as their evidence, else what is wrong."""
     low = [-box if bound is None else max(bound, -box) for bound in layer.low]
     high = [box if bound is None else min(bound, box) for bound in layer.high]
-    least: Fraction | float = 0
-    most: Fraction | float = 0
+    if any(a > b for a, b in zip(low, high, strict=True)):
+        return None if lower == upper == 0 else "expected 0, since the box leaves no input"
+    least: Any = 0
     if all(a <= c <= b for a, c, b in zip(low, x, high, strict=True)):
         numerators, q = _integers(x)
         signed = [z if i in active else -z for i, z in enumerate(layer.logits(numerators, q))]
         distances = (Fraction(z << 64, (norm + 1) * q) for z, norm in zip(signed, layer.norms, strict=True) if norm)
-        least = max(min(distances, default=math.inf), 0)
-    if all(a <= b for a, b in zip(low, high, strict=True)):  # else there is no input
-        most = max(_radius_from_above(layer, active, low, high, labels, nu), 0)
-    shifts = [Fraction(abs(o) << 64, norm) for o, norm in zip(layer.offset, layer.norms, strict=True) if norm]
-    farthest = ((math.isqrt(len(x)) + 1) * box + 2) * (1 + max(shifts, default=0))
-    rounding = farthest * (2 * len(x) + 32) / 2**49 if layer.is_usual else math.inf
-    if not max(0, least * Fraction(1 - 1e-9) - rounding) <= lower <= least:
+        least = min(distances, default=math.inf)
+    most = _radius_from_above(layer, active, low, high, labels, nu)
+    loosest_below, loosest_above = 0, math.inf
+    if layer.is_usual:
+        shift = max((Fraction(abs(o) << 64, n) for o, n in zip(layer.offset, layer.norms, strict=True) if n), default=0)
+        reach, unit = (math.isqrt(len(x)) + 1) * box + 2, Fraction(2 * len(x) + 32, 2**49)
+        loosest_below = least * Fraction(1 - 1e-9) - unit * reach * (1 + shift)
+        loosest_above = most * Fraction(1 + 1e-9) + unit * (reach + shift)
+    if not max(0, loosest_below) <= lower <= max(0, least):
         return f"its centre does not give the lower bound {lower}"
-    if not most <= upper <= most * Fraction(1 + 1e-9) + rounding:
+    if not max(0, most) <= upper <= max(0, loosest_above):
         return f"its multipliers do not give the upper bound {upper}"
     return None
 
@@ -443,10 +446,11 @@ def main(paths: Sequence[str]) -> int:
     print(f"Proven: {yes} label sets argmaxable, {no} unargmaxable. Undecided, so not claimed: {undecided}.")
     print(f"Rule {layer.rule}: {RULES[layer.rule]}.\nTies {layer.ties}: {TIES[layer.ties]}.")
     low, high = {*layer.low}, {*layer.high}
-    words = "all features" if low == {None} else "features ≥ 0" if low == {Fraction(0)} else ""
+    words = "all features" if low == {None} else "nonnegative features" if low == {Fraction(0)} else ""
     print(f"Domain: {words if words and high == {None} else 'features within the bounds in the file'}.")
     return 0
 
 
 if __name__ == "__main__":
+    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr] # paths and signs that a console cannot show
     sys.exit(main(sys.argv[1:]))
