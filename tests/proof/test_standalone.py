@@ -272,6 +272,15 @@ def test_a_file_that_would_fill_the_memory_is_refused(files, monkeypatch):
     assert "expected at most 1000 bytes of arrays" in second_says(*files)
 
 
+def test_an_array_shorter_than_its_archive_declares_is_refused(files):
+    lp.verify(TRIANGLE, [[0]]).save(files[0])
+    np.savez(files[1], weight=TRIANGLE)
+    content = bytearray(files[1].read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 27] ^= 1  # the highest byte of the size in the archive's directory
+    files[1].write_bytes(content)
+    assert "arrays of declared sizes" in second_says(*files)
+
+
 # The file by itself
 
 

@@ -300,7 +300,11 @@ def _read_arrays(path: str) -> dict[str, Array]:
             members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
             _require(len(members) == len(archive.infolist()), "each array once")
             _require(sum(m.file_size for m in members.values()) <= MOST_BYTES, f"at most {MOST_BYTES} bytes of arrays")
-            return {name: _parse(archive.read(member)) for name, member in members.items()}
+            contents = {name: archive.read(member) for name, member in members.items()}
+            _require(
+                all(len(contents[name]) == members[name].file_size for name in members), "arrays of declared sizes"
+            )
+            return {name: _parse(data) for name, data in contents.items()}
 
 
 def _parse(data: bytes) -> Array:
