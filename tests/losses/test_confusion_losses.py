@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from loss_definitions import AVERAGES, METRICS, a_batch, defined_confusion_loss
+from loss_definitions import AVERAGES, METRICS, a_batch, counts, defined_confusion_loss
 from sklearn import metrics as sk
 from torch.autograd import gradcheck, gradgradcheck
 
 from labelproof.losses import ConfusionLoss, SigmoidF1Loss, UnboundedF1Loss
-from labelproof.losses.confusion import average_loss, confusion_loss
+from labelproof.losses.averaging import Aim, average_loss
+from labelproof.losses.confusion import confusion_loss, unbounded_f1_loss
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -139,7 +140,7 @@ def test_smoothing_makes_false_positives_of_an_absent_label_cost_something():
 def test_one_positive_among_millions_is_a_positive():
     counts = torch.tensor([0.5, 1.0, 1.0, 3e6])
     for empty in ("skip", "smooth"):
-        assert average_loss(counts, average="micro", empty=empty).item() == 0.5  # 1 - 2·½ / (1 + 1)
+        assert average_loss(counts, Aim(average="micro", empty=empty)).item() == 0.5  # 1 - 2·½ / (1 + 1)
 
 
 def test_a_skipped_label_has_no_part_in_the_mean():
@@ -245,14 +246,22 @@ def test_sample_weights_are_those_of_scikit_learn(average):
 
 def test_unbounded_f1_of_sigmoids_is_sigmoid_f1_with_slope_one():
     logits, targets = a_batch()
-    assert torch.equal(UnboundedF1Loss()(logits, targets), SigmoidF1Loss()(logits, targets))
+    assert torch.equal(UnboundedF1Loss(scores="sigmoid")(logits, targets), SigmoidF1Loss()(logits, targets))
+
+
+def test_unbounded_f1_is_by_default_the_paper_s_sum_of_logits():
+    logits, targets = a_batch()
+    tp, fp, fn, _ = counts(logits, targets, 0)  # equation 4
+    expected = (1 - 2 * tp / (2 * tp + fn + fp)).mean()
+    torch.testing.assert_close(UnboundedF1Loss()(logits, targets), expected)
+    torch.testing.assert_close(unbounded_f1_loss(logits, targets), expected)
 
 
 def test_unbounded_f1_of_raw_logits_has_no_bounds_and_prefers_some_wrong_predictions():
     targets = torch.tensor([[1.0], [0.0]])
 
     def loss(positive, negative):
-        return UnboundedF1Loss(scores="logits")(torch.tensor([[positive], [negative]]), targets).item()
+        return UnboundedF1Loss()(torch.tensor([[positive], [negative]]), targets).item()
 
     assert [loss(c, -c) for c in (1.0, 10.0, 100.0)] == [-1.0, -19.0, -199.0]  # 1 - 2c / (c - c + 1)
     assert loss(3.0, -4.5) == 13.0  # right, but 1 - 6 / (3 - 4.5 + 1)

@@ -7,7 +7,7 @@ import torch
 from loss_definitions import EVERY_LOSS, a_batch, assert_gradients_are_apart
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from labelproof import functional
+from labelproof import functional, losses
 from labelproof.losses import SigmoidF1Loss
 
 every_loss = pytest.mark.parametrize("make", EVERY_LOSS.values(), ids=EVERY_LOSS)
@@ -220,15 +220,15 @@ def test_targets_and_weights_can_have_a_gradient_too():
 def test_functional_twins_are_the_modules():
     logits, targets = a_batch()
     twins = {
-        "bce": functional.binary_cross_entropy_loss,
-        "focal": functional.focal_loss,
-        "asymmetric": functional.asymmetric_loss,
-        "sigmoidF1": functional.sigmoid_f1_loss,
-        "unboundedF1": functional.unbounded_f1_loss,
-        "f1": functional.confusion_loss,
+        losses.BinaryCrossEntropyLoss: functional.binary_cross_entropy_loss,
+        losses.FocalLoss: functional.focal_loss,
+        losses.AsymmetricLoss: functional.asymmetric_loss,
+        losses.SigmoidF1Loss: functional.sigmoid_f1_loss,
+        losses.UnboundedF1Loss: functional.unbounded_f1_loss,
+        losses.ConfusionLoss: functional.confusion_loss,
     }
-    for name, twin in twins.items():
-        assert torch.equal(twin(logits, targets), EVERY_LOSS[name]()(logits, targets))
+    for module, twin in twins.items():
+        assert torch.equal(twin(logits, targets), module()(logits, targets))
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
