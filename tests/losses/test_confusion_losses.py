@@ -185,6 +185,56 @@ def test_the_memory_is_saved_and_not_changed_in_evaluation():
     assert torch.equal(restored.memory, loss.memory)
 
 
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+def test_the_memory_of_a_double_batch_leaves_later_ones_in_single_precision(average):
+    (z1, y1), (z2, y2) = a_batch(6, 3, seed=1), a_batch(6, 3, seed=2, dtype=torch.float32)
+    y2[:, 1] = 0
+    loss = SigmoidF1Loss(empty="memory", average=average)
+    loss(z1, y1)
+    assert loss.memory.dtype == torch.float64
+    z2.requires_grad_()
+    value = loss(z2, y2)
+    assert value.dtype == loss.memory.dtype == torch.float32
+    alike = SigmoidF1Loss(empty="memory", average=average)
+    alike(z1.float(), y1.float())
+    torch.testing.assert_close(value, alike(z2, y2))
+    assert alike(z1, y1).dtype == torch.float64  # and the other way round
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_memory_is_used_alike_by_the_compiled_loops(metric, average):
+    (z1, y1), (z2, y2) = a_batch(6, 3, seed=1), a_batch(6, 3, seed=2)
+    y2[:, 1], y2[:, 2] = 0, 1
+    results = []
+    for dtype in (torch.float64, torch.float32):
+        loss = ConfusionLoss(metric, empty="memory", average=average, label_weight=torch.tensor([1.0, 2.0, 3.0]))
+        for z, y in ((z1, y1), (z2, y2)):
+            logits = z.to(dtype).requires_grad_()
+            value = loss(logits, y.to(dtype))
+        (gradient,) = torch.autograd.grad(value, logits)
+        results.append((value.double(), gradient.double(), loss.memory.double()))
+    torch.testing.assert_close(results[1], results[0], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("empty", ["smooth", "skip"])
+def test_labels_without_a_positive_or_a_negative_are_treated_alike_by_the_compiled_loops(metric, average, empty):
+    logits, targets = a_batch(8, 6, spread=1.0)
+    targets[:, 0], targets[:, 1], targets[0], targets[1] = 0, 1, 0, 1
+    results = []
+    for dtype in (torch.float64, torch.float32):
+        z = logits.to(dtype).requires_grad_()
+        weights = {"example_weight": torch.linspace(0.5, 2.0, 8)}
+        for reduction in ("mean", "sum"):
+            label_weight = torch.linspace(1.0, 3.0, 6)
+            loss = ConfusionLoss(metric, average=average, empty=empty, reduction=reduction, label_weight=label_weight)
+            value = loss(z, targets.to(dtype), **weights)
+            results.append((value.double(), torch.autograd.grad(value, z)[0].double()))
+    torch.testing.assert_close(results[2:], results[:2], atol=1e-6, rtol=1e-5)
+
+
 def test_metrics_that_need_a_negative_treat_labels_without_one_in_the_same_way():
     logits, targets = a_batch(6, 3)
     targets[:, 0] = 1

@@ -11,7 +11,7 @@ from torch import Tensor
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
 
-__all__ = ["Task", "applies", "mask_array", "sum_of", "target_arrays", "vector"]
+__all__ = ["Task", "applies", "mask_array", "room_for_gradient", "sum_of", "target_arrays", "vector"]
 
 Array = npt.NDArray[np.float32]
 
@@ -78,6 +78,12 @@ def target_arrays(targets: Tensor | SparseTargets) -> tuple[Any, Any, Any]:
     if isinstance(targets, SparseTargets):
         return _NO_ROWS, targets.indptr.numpy(), targets.columns.numpy()
     return targets.contiguous().numpy(), _NO_PLACES, _NO_PLACES
+
+
+def room_for_gradient(logits: Tensor, wanted: bool) -> Tensor:
+    """Return a contiguous tensor of the logits' shape, or one without rows if no gradient is wanted."""
+    given = logits.detach()
+    return torch.empty_like(given if wanted else given[:0], memory_format=torch.contiguous_format)
 
 
 def mask_array(mask: Tensor | None) -> Any:

@@ -171,8 +171,8 @@ def loss_and_counts(
     memory: Tensor | None = None,
     counts: Tensor | None = None,
     process_group: "ProcessGroup | None" = None,
-) -> tuple[Tensor, Tensor]:
-    """Return the loss of a batch, and the counts of the whole batch; see `confusion_loss` for the arguments."""
+) -> tuple[Tensor, Tensor | None]:
+    """Return the loss of a batch, and, for a memory, the counts of the whole batch; see `confusion_loss`."""
     if aim.by_example and counts is not None:
         raise ValueError("counts must be None for average='samples', whose losses of examples add up, got a tensor")
     logits = promote(logits)
@@ -182,8 +182,7 @@ def loss_and_counts(
     if alone and aim.reduction != "none" and _is_data(weight, memory) and counting.is_compiled(rows):
         task = ConfusionTask(counting, aim, memory, weight)
         loss = sum_of(task, rows)
-        (whole,) = task.counted
-        return loss, pooled(whole, of_label) if aim.average == "micro" and aim.empty == "memory" else whole
+        return loss, task.counts() if aim.empty == "memory" else None
     local = _counts(logits, counting, aim.average, of_label)
     whole = local if aim.by_example else pool(local, counts, process_group)
     if aim.by_example and weight is not None:
@@ -208,11 +207,11 @@ def _read_counting(
     example_weight: Tensor | None = None,
     label_weight: Tensor | None = None,
 ) -> tuple[Counting, Tensor | None]:
-    """Return how to count, and the weights of the labels, (n_labels,) or ()."""
+    """Return how to count, with targets whose range is not checked, and the weights of the labels, or None."""
     check_choice("average", average, AVERAGES)
     check_choice("scores", scores, SCORES)
     check_positive("beta", beta)
-    read, known = read_targets(logits, targets), read_mask(mask, logits)
+    read, known = read_targets(logits, targets, unchecked=True), read_mask(mask, logits)
     of_label = None if label_weight is None else read_label_vector("label_weight", label_weight, logits)
     slope, shift = (_label_vector(*named, logits) for named in (("beta", beta), ("eta", eta)))
     by_example = average == "samples"
@@ -222,6 +221,7 @@ def _read_counting(
 
 
 def _counts(logits: Tensor, counting: Counting, average: Average, of_label: Tensor | None) -> Tensor:
+    counting.check_targets()
     counts = smooth_counts(as_rows(logits), counting)
     if average == "samples":
         return counts.reshape(4, *logits.shape[:-1])

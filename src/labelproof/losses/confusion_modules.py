@@ -140,7 +140,7 @@ class ConfusionLoss(nn.Module):
         options = self._options(mask, example_weight)
         pooling: Any = {"counts": counts, "process_group": self.process_group}
         loss, whole = loss_and_counts(logits, targets, self.aim, options, memory=self.memory, **pooling)
-        if counts is None:
+        if counts is None and whole is not None:
             self.remember(whole)
         return loss
 
@@ -161,7 +161,8 @@ class ConfusionLoss(nn.Module):
         """
         if self.aim.empty == "memory" and self.training:
             counts = counts.detach()
-            self.memory = counts if self.memory is None else self.decay * self.memory.to(counts) + counts
+            earlier = self.memory
+            self.memory = counts if earlier is None else torch.add(counts, earlier.to(counts), alpha=self.decay)
 
     def extra_repr(self) -> str:
         """Say what the module computes."""

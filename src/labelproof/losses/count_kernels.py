@@ -175,11 +175,12 @@ def examples_loop(
         for a in range(0, n_labels, TILE):
             b = min(a + TILE, n_labels)
             z, u = Z[i, a:b], work[_WEIGHT : _WEIGHT + b - a]
-            u[:] = weight[a:b]
             if masked:
                 fill_unknown(z, known[i, a:b], ZERO, filled)
-                fill_unknown(u, known[i, a:b], ZERO, u)
+                fill_unknown(weight[a:b], known[i, a:b], ZERO, u)
                 z = filled[: b - a]
+            else:
+                u[:] = weight[a:b]
             out = slopes[i, a:b] if slopes.shape[0] > 0 else unwanted[: b - a]
             _score_tile(z, beta[a:b], eta[a:b], work, out)
             _hit_tile(y[a:b], work)

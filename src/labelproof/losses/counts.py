@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, mask_array, target_arrays, vector
+from labelproof.losses.compiled import applies, mask_array, room_for_gradient, target_arrays, vector
 from labelproof.losses.count_kernels import count_examples, count_labels, example_gradient, label_gradient
-from labelproof.losses.targets import SparseTargets
+from labelproof.losses.targets import SparseTargets, check_range
 from labelproof.parallel.sharing import share
 
 __all__ = ["SCORES", "Counting", "Scores", "smooth_counts"]
@@ -58,6 +58,11 @@ class Counting:
     def n_counts(self, logits: Tensor) -> int:
         """Return how many labels, or examples, are counted."""
         return logits.shape[0] if self.by_example else logits.shape[1]
+
+    def check_targets(self) -> None:
+        """Refuse dense targets that do not lie between 0 and 1."""
+        if isinstance(self.targets, Tensor):
+            check_range(self.targets)
 
     def plain(self, logits: Tensor) -> Tensor:
         """Return the counts in plain torch."""
@@ -151,7 +156,7 @@ class _Counts(torch.autograd.Function):
 def _count(logits: Tensor, counting: Counting, *, wants_slopes: bool) -> tuple[Tensor, Tensor]:
     """Return the counts, and the derivative of each weighted score, or nothing in its place."""
     counts = torch.empty(4, counting.n_counts(logits))
-    slopes = torch.empty(logits.shape if wants_slopes else (0, logits.shape[1]))
+    slopes = room_for_gradient(logits, wants_slopes)
     counting.count(counting.arrays(logits), counts.numpy(), slopes.numpy())
     return counts, slopes
 

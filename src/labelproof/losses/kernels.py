@@ -22,6 +22,7 @@ from labelproof.losses.sigmoids import (
     target_row,
     total,
 )
+from labelproof.losses.target_kernels import count_out_of_range
 from labelproof.parallel.spreading import spread
 
 __all__ = ["pointwise_rows"]
@@ -59,7 +60,7 @@ def _pointwise(
         for a in range(0, n_labels, TILE):
             b = min(a + TILE, n_labels)
             z = Z[i, a:b]
-            if Y.shape[0] > 0 and _out_of_range(y[a:b]) > 0:
+            if Y.shape[0] > 0 and count_out_of_range(y[a:b]) > 0:
                 faults[0] = 1
             if masked:
                 fill_unknown(z, known[i, a:b], ZERO, filled)
@@ -76,15 +77,6 @@ def _pointwise(
                     g[j] = w * work[_RATE + j]
         sums[i] = weight[i] * sum_of_row
         clear_row(i, Y, ends, columns, row)
-
-
-@loop
-def _out_of_range(y):  # pragma: no cover - compiled
-    """Return how many numbers are not between 0 and 1; NaN is one of them."""
-    count = np.int32(0)
-    for j in range(y.shape[0]):
-        count += np.int32(1) - np.int32((y[j] >= ZERO) & (y[j] <= ONE))
-    return count
 
 
 @loop

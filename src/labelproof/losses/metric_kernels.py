@@ -11,6 +11,7 @@ from labelproof.losses.count_kernels import (
     labels_loop,
 )
 from labelproof.losses.sigmoids import loop
+from labelproof.losses.target_kernels import count_out_of_range
 
 __all__ = ["average_of_counts", "small_batch"]
 
@@ -21,7 +22,7 @@ _ROUNDING = 4 * np.finfo(np.float32).eps  # of sums of weights, which cancel whe
 def small_batch(
     by_example, Z, Y, ends, columns, known, weight, beta, eta, slopes, counts, memory, share, ratios, how, by_counts
 ):  # pragma: no cover - compiled
-    """Return the loss of a batch, and write its gradient over slopes, in one call and one thread."""
+    """Return the loss of a batch and whether its dense targets lie between 0 and 1; write its gradient over slopes."""
     if by_example:
         examples_loop(Z, Y, ends, columns, known, weight, beta, eta, counts, slopes, 0, Z.shape[0])
     else:
@@ -31,7 +32,10 @@ def small_batch(
         examples_gradient_loop(Y, ends, columns, by_counts[0], by_counts[1], slopes, 0, slopes.shape[0])
     else:
         labels_gradient_loop(Y, ends, columns, by_counts[0], by_counts[1], slopes, 0, slopes.shape[0])
-    return loss
+    for i in range(Y.shape[0]):
+        if count_out_of_range(Y[i]) > 0:
+            return loss, False
+    return loss, True
 
 
 @loop

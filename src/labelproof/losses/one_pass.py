@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -17,6 +18,7 @@ from labelproof.losses.smooth_metrics import Metric
 __all__ = ["SMALL", "ConfusionTask"]
 
 SMALL = 1 << 15  # logits that one thread counts and differentiates in a single call
+Array = npt.NDArray[np.float32]
 _in_one_call: Any = small_batch  # with more arguments than mypy knows of a compiled function
 _NO_MEMORY = np.empty((0, 0), np.float32)
 
@@ -37,7 +39,7 @@ class ConfusionTask:
     aim: Aim
     memory: Tensor | None = None
     weight: Tensor | None = None
-    counted: list[Tensor] = field(default_factory=list)
+    counted: list[Array] = field(default_factory=list)
 
     def plain(self, logits: Tensor) -> Tensor:
         """Return the loss in plain torch."""
@@ -49,19 +51,30 @@ class ConfusionTask:
     def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
         """Return the loss and its gradient, which is empty if none is wanted."""
         counting, n = self.counting, self.counting.n_counts(logits)
-        counts = torch.empty(4, n)
-        gradient = torch.empty(logits.shape if wants_gradient else (0, logits.shape[1]))
-        arrays, slopes, counted, by_counts = counting.arrays(logits), gradient.numpy(), counts.numpy(), _room(n)
+        counted, by_counts = np.empty((4, n), np.float32), np.empty((2, n), np.float32)
+        arrays, gradient = (
+            counting.arrays(logits),
+            torch.empty(logits.shape if wants_gradient else (0, logits.shape[1])),
+        )
+        slopes = gradient.numpy()
         rest = self._memory(), vector(1.0 if self.weight is None else self.weight, n), *_spell_out(self.aim), by_counts
         if logits.numel() < SMALL:
-            loss = _in_one_call(counting.by_example, *arrays, slopes, counted, *rest)
+            loss, is_right = _in_one_call(counting.by_example, *arrays, slopes, counted, *rest)
+            if not is_right:
+                counting.check_targets()
         else:
+            counting.check_targets()
             counting.count(arrays, counted, slopes)
             loss = average_of_counts(counted, *rest)
             if wants_gradient:
                 counting.differentiate(arrays, by_counts, slopes)
-        self.counted[:] = [counts]
-        return torch.tensor(loss, dtype=torch.float32), gradient
+        self.counted[:] = [counted]
+        return torch.from_numpy(np.asarray(loss, np.float32)), gradient
+
+    def counts(self) -> Tensor:
+        """Return the counts, as `confusion_counts` would, once the loss has been computed."""
+        counts = torch.from_numpy(self.counted[0])
+        return pooled(counts, self.weight) if self.aim.average == "micro" else counts
 
     def _memory(self) -> Any:
         if self.memory is None or self.aim.empty != "memory":
@@ -72,10 +85,6 @@ class ConfusionTask:
 def pooled(counts: Tensor, weight: Tensor | None) -> Tensor:
     """Return the counts of all labels together, (4,)."""
     return (counts if weight is None else counts * weight).sum(1)
-
-
-def _room(n: int) -> Any:
-    return np.empty((2, n), np.float32)
 
 
 @lru_cache(32)
