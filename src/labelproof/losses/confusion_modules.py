@@ -126,14 +126,8 @@ class ConfusionLoss(nn.Module):
 
         Parameters
         ----------
-        logits
-            Tensor of shape (..., n_labels).
-        targets
-            Dense tensor of the same shape, index lists, or a sparse matrix; see `read_targets`.
-        mask
-            Bool tensor of the logits' shape, False where a label is unknown.
-        example_weight
-            Tensor of shape (...,).
+        logits, targets, mask, example_weight
+            As for `confusion_loss`.
         counts
             Counts of the whole batch, of which this is a part.
         """
