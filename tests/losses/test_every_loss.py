@@ -174,13 +174,16 @@ def test_threads_do_not_change_the_loss(make):
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("name", ["bce", "focal", "asymmetric", "sigmoidF1", "mcc", "jaccard, weighted"])
-def test_torch_compile_makes_one_graph(name):
+@pytest.mark.parametrize("masked", [False, True], ids=["all known", "masked"])
+@pytest.mark.parametrize("name", [*COMPILED, "mcc", "jaccard, weighted"])
+def test_torch_compile_makes_one_graph(name, masked):
     logits, targets = a_batch(dtype=torch.float32)
-    loss = EVERY_LOSS[name]()
+    loss = EVERY_LOSS[name](label_weight=torch.linspace(0.5, 2.0, 7) if masked else None)
+    options = {"mask": logits > -2, "example_weight": torch.linspace(0.5, 2.0, 24)} if masked else {}
     torch._dynamo.reset()
     compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
-    torch.testing.assert_close(value_and_gradient(compiled, logits, targets), value_and_gradient(loss, logits, targets))
+    found = value_and_gradient(compiled, logits, targets, **options)
+    torch.testing.assert_close(found, value_and_gradient(loss, logits, targets, **options))
 
 
 @pytest.mark.parametrize("name", ["bce", "asymmetric", "sigmoidF1", "sigmoidF1, samples"])

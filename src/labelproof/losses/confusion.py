@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from torch import Tensor
 
-from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.averaging import AVERAGES, Aim, Average, average_loss
 from labelproof.losses.compiled import sum_of
 from labelproof.losses.counts import SCORES, Counting, Scores, smooth_counts
@@ -179,7 +178,7 @@ def loss_and_counts(
     counting, of_label = _read_counting(logits, targets, **options)
     weight = read_example_weight(options.get("example_weight"), logits) if aim.by_example else of_label
     rows, alone = as_rows(logits), counts is None and process_group is None
-    if alone and aim.reduction != "none" and _is_data(weight, memory) and counting.is_compiled(rows):
+    if alone and aim.reduction != "none" and counting.is_compiled(rows, weight, memory):
         task = ConfusionTask(counting, aim, memory, weight)
         loss = sum_of(task, rows)
         return loss, task.counts() if aim.empty == "memory" else None
@@ -188,11 +187,6 @@ def loss_and_counts(
     if aim.by_example and weight is not None:
         weight = weight.reshape(logits.shape[:-1])
     return average_loss(whole, aim, memory=memory, weight=weight, process_group=process_group), whole
-
-
-def _is_data(*tensors: Tensor | None) -> bool:
-    """Return whether none of the tensors has a gradient, or is hidden by a transform of torch.func."""
-    return not any(tensor is not None and (tensor.requires_grad or is_wrapped(tensor)) for tensor in tensors)
 
 
 def _read_counting(

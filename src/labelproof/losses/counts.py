@@ -50,9 +50,9 @@ class Counting:
     mask: Tensor | None = None
     weight: Tensor | float = 1.0
 
-    def is_compiled(self, logits: Tensor) -> bool:
-        """Return whether the compiled loops can be used."""
-        data = self.targets, self.mask, self.weight, self.beta, self.eta
+    def is_compiled(self, logits: Tensor, *more: Tensor | None) -> bool:
+        """Return whether the compiled loops can be used, with more data that has no gradient."""
+        data = self.targets, self.mask, self.weight, self.beta, self.eta, *more
         return self.scores == "sigmoid" and applies(logits, *data)
 
     def n_counts(self, logits: Tensor) -> int:
