@@ -27,7 +27,10 @@ def applies(logits: Tensor, *data: Tensor | SparseTargets | float | None) -> boo
         return False
     if is_wrapped(logits):
         return False
-    return not any(isinstance(part, Tensor) and (part.requires_grad or is_wrapped(part)) for part in data)
+    for part in data:  # noqa: SIM110 - a generator takes a while, and small batches are all overhead
+        if isinstance(part, Tensor) and (part.requires_grad or is_wrapped(part)):
+            return False
+    return True
 
 
 class Task(Protocol):

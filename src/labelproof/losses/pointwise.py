@@ -9,6 +9,7 @@ computed from sigmoid(-z) where z is large, so the gradient of a prediction that
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Unpack
 
 import numpy as np
@@ -58,12 +59,14 @@ class Curve:
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"label_smoothing must be at least 0 and less than 1, got {self.smoothing}")
 
+    @cached_property
     def is_compiled(self) -> bool:
-        """Return whether the compiled loops know the exponents: whole numbers up to 7."""
+        """Whether the compiled loops know the exponents: whole numbers up to 7."""
         return all(float(gamma).is_integer() and gamma <= 7 for gamma in (self.gamma_pos, self.gamma_neg))
 
+    @cached_property
     def rates(self) -> tuple[float, float, int, int, float, int]:
-        """Return scale and shift of targets, both exponents, the clip, and 1 where factors are differentiated."""
+        """Scale and shift of targets, both exponents, the clip, and 1 where factors are differentiated."""
         e = self.smoothing
         return 1.0 - e, e / 2, int(self.gamma_pos), int(self.gamma_neg), float(self.clip), int(self.through)
 
@@ -133,7 +136,7 @@ def pointwise_loss(
     of_example = read_example_weight(example_weight, logits)
     a, b = _weights_of_parts(logits, curve, label_weight, pos_weight)
     logits, rows = as_rows(logits), as_rows(read) if isinstance(read, Tensor) else read
-    if reduction != "none" and curve.is_compiled() and applies(logits, rows, a, b, of_example, known):
+    if reduction != "none" and curve.is_compiled and applies(logits, rows, a, b, of_example, known):
         part = 1 / _n_known(logits, known) if reduction == "mean" else 1.0
         return sum_of(_Task(rows, curve, a, b, part if of_example is None else part * of_example, known), logits)
     if isinstance(rows, Tensor):
@@ -279,7 +282,7 @@ class _Task:
         gradient = torch.empty_like(z) if wants_gradient else z[:0]
         weights = vector(self.positive, n_labels), vector(self.negative, n_labels), vector(self.weight, n)
         targets, known = target_arrays(self.targets), mask_array(self.known)
-        given = z.numpy(), *targets, known, self.curve.rates(), *weights, sums, gradient.numpy(), faults
+        given = z.numpy(), *targets, known, self.curve.rates, *weights, sums, gradient.numpy(), faults
         share(pointwise_rows, *given, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
         if faults[0] and isinstance(self.targets, Tensor):
             check_range(self.targets)
