@@ -515,11 +515,21 @@ def test_explain_refuses(folder, words, message):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_reader_who_leaves_is_no_failed_requirement(options):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["count", "1000", "50", "-k", "8"],
+        ["count", "1000", "50", "-k", "8", "--json"],
+        ["--help"],
+        ["count", "--help"],
+        ["--version"],
+        [],
+    ],
+)
+def test_a_reader_who_leaves_is_no_failed_requirement(words):
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "labelproof", "count", "1000", "50", "-k", "8", *options]
+    command = [sys.executable, "-m", "labelproof", *words]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)  # noqa: S603
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")

@@ -32,6 +32,7 @@ from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names import Required, align, read_requirements
 from labelproof.auditing.reach import Whitening, measure_reach, whiten
 from labelproof.auditing.result import Audit
+from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer, layer_of
 from labelproof.proof.labels import LabelSets, read_label_sets
@@ -287,5 +288,5 @@ def _requirements(groups: list[Group], fail_under: float | None) -> Requirements
         return None
     failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
     argmaxable, n_sets = groups[0]["argmaxable"], len(groups[0]["status"])
-    passed = not failed and (fail_under is None or argmaxable >= fail_under * n_sets)
+    passed = not failed and (fail_under is None or is_share_reached(argmaxable, n_sets, fail_under))
     return {"passed": passed, "fail_under": fail_under, "share": argmaxable / n_sets, "failed": failed}
