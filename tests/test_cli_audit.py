@@ -144,7 +144,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "Y.txt", "--reach", "--features", "F.npy"], "either --features or --reach"),
         (["W.npz", "--labels", "Y.txt", "-o", "taken"], "--output must be a new or empty folder"),
         (["W.npz", "--labels", "data.csv", "--part", "test", "--label-names", "names.txt"], "expected the part 'test'"),
-        (["W.npz", "--labels", "data.csv"], "label_names must be given, in the order of the model's 3 rows"),
+        (["W.npz", "--labels", "data.csv"], "names need --label-names, in the order of the model's 3 rows), got 'cat'"),
         (["W.npz", "--labels", "other.csv", "--label-names", "names.txt"], "got 'bird'; the nearest is"),
         (["W.npz", "--labels", "nothing.csv", "--label-names", "names.txt"], "--label-column"),
         (["W.npz", "--labels", "Y.txt", "-o", "Y.txt/audit"], "--output must be a folder that can be written"),

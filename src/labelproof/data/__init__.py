@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from labelproof.data.columns import Columns
     from labelproof.data.dataset import Dataset
     from labelproof.data.examples import Example, SparseRow, collect
+    from labelproof.data.label_files import read_label_file, read_label_names
+    from labelproof.data.label_matching import MatchedSets
     from labelproof.data.loading import iter_examples, load_dataset
     from labelproof.data.part_files import join_parts
     from labelproof.data.splits import (
@@ -30,6 +32,7 @@ _HOME = {
     "Dataset": "labelproof.data.dataset",
     "Example": "labelproof.data.examples",
     "Limits": "labelproof.data.textfile",
+    "MatchedSets": "labelproof.data.label_matching",
     "SparseRow": "labelproof.data.examples",
     "Statistics": "labelproof.data.statistics",
     "collect": "labelproof.data.examples",
@@ -40,6 +43,8 @@ _HOME = {
     "label_deviation": "labelproof.data.splits",
     "label_proportions": "labelproof.data.synthetic",
     "load_dataset": "labelproof.data.loading",
+    "read_label_file": "labelproof.data.label_files",
+    "read_label_names": "labelproof.data.label_files",
     "save_dataset": "labelproof.data.writing",
     "split_at_random": "labelproof.data.splits",
     "split_at_times": "labelproof.data.splits",
@@ -53,6 +58,7 @@ __all__ = [
     "Dataset",
     "Example",
     "Limits",
+    "MatchedSets",
     "SparseRow",
     "Statistics",
     "collect",
@@ -63,6 +69,8 @@ __all__ = [
     "label_deviation",
     "label_proportions",
     "load_dataset",
+    "read_label_file",
+    "read_label_names",
     "save_dataset",
     "split_at_random",
     "split_at_times",
