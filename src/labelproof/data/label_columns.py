@@ -12,9 +12,11 @@ from labelproof.data.columns import LABELS, is_active, refuse_indicators, split_
 from labelproof.data.label_matching import LabelLists, LabelTable, Number
 from labelproof.errors import DataFormatError
 
-__all__ = ["MAX_SHOWN", "as_label", "cell_labels", "read_label_rows"]
+__all__ = ["BITS", "MAX_SHOWN", "as_label", "cell_labels", "read_label_rows"]
 
 MAX_SHOWN = 60
+NO_LABELS = ("split", "group", "time")  # roles that other columns have
+BITS = ("0", "0.0", "1", "1.0")
 _WHOLE = re.compile(r"-?\d+")
 Row = tuple[str, Any]
 """Where a row stands, and its cells by column, or its labels where it has nothing else."""
@@ -49,7 +51,9 @@ def read_label_rows(
     is_list = len(chosen) == 1 and (columns or chosen[0] in LABELS)
     if is_list and not (_are_labels(chosen, names) and (columns or len(head[1]) == 1)):
         return _read_lists(rest, chosen)
-    return _read_indicators(rest, chosen, asked=bool(columns) or _are_labels(chosen, names), source=source)
+    asked = bool(columns) or _are_labels(chosen, names)
+    others = [] if columns else [name for name in head[1] if name not in (*chosen, *NO_LABELS)]
+    return _read_indicators(_without_unknown(rest, others, source), chosen, asked=asked, source=source)
 
 
 def _chosen(present: list[str], names: Sequence[str] | None, columns: Sequence[str], source: str) -> tuple[str, ...]:
@@ -65,6 +69,23 @@ def _chosen(present: list[str], names: Sequence[str] | None, columns: Sequence[s
     if len(found) == len(present):
         return found
     return usual or (found if len(found) > 1 or len(known) == 1 else ()) or tuple(present)
+
+
+def _without_unknown(rows: Iterable[Row], others: Sequence[str], source: str) -> Iterator[Row]:
+    """Yield rows, but refuse columns of 0 and 1 beside those of the labels: are they labels too?"""
+    doubtful = dict.fromkeys(others, False)  # whether a 1 was seen
+    for where, row in rows:
+        for name in [name for name in doubtful if str(row.get(name)) not in BITS]:
+            del doubtful[name]
+        for name in doubtful:
+            doubtful[name] |= str(row[name]) in BITS[2:]
+        yield where, row
+    unknown = next((name for name, seen in doubtful.items() if seen), None)
+    if unknown is not None:
+        raise DataFormatError(
+            f"{source}: expected columns called as the model's labels, got {unknown!r} of 0 and 1 beside some that "
+            "are (--label-column says which are labels)"
+        )
 
 
 def _are_labels(columns: Sequence[str], names: Sequence[str] | None) -> bool:

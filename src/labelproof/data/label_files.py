@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.data.label_columns import MAX_SHOWN, as_label, cell_labels, read_label_rows
+from labelproof.data.label_columns import BITS, MAX_SHOWN, as_label, cell_labels, read_label_rows
 from labelproof.data.label_matching import (
     LabelLists,
     LabelTable,
@@ -34,7 +34,6 @@ __all__ = ["read_label_file", "read_label_names"]
 
 Array = npt.NDArray[Any]
 _NUMBERS = re.compile(r"[-\d\s,]*")
-_BITS = {"0", "1", "0.0", "1.0"}
 
 
 def read_label_file(
@@ -222,7 +221,7 @@ def _has_header(path: Path, separator: str, names: Sequence[str] | None) -> bool
     """Return whether the first line of a table names its columns, rather than being a row of 0 and 1."""
     first = next((line for _, line in read_lines(path) if line.strip()), "")
     cells = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
-    if all(cell in _BITS for cell in cells):
+    if all(cell in BITS for cell in cells):
         return False
     counts = len(cells) > 1 and cells == [str(i) for i in range(len(cells))]
     return counts or not _are_numbers(cells) or (names is not None and set(cells) <= set(names))
