@@ -157,7 +157,7 @@ def assert_refused(result, message):
 def explored(monkeypatch, *words):
     """What `labelproof explore` would serve."""
     caught = {}
-    monkeypatch.setattr(labelproof.explorer, "serve", lambda layer, **options: caught.update(options))
+    monkeypatch.setattr(labelproof.explorer, "serve", lambda _layer, **options: caught.update(options))
     assert run("explore", *words).exit_code == 0
     return caught
 
