@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -115,6 +116,16 @@ def test_a_model_folder_of_our_own_is_read_by_every_verb(folder):
     assert report("check", "v.npz", "--weights", "model")["proven"] is True
     assert "topic 1" in run("explain", "model", "--set-names", "topic 1").stdout
     assert report("audit", "model", "-l", "Y.txt")["layer"]["kind"] == "labelproof model"
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_sparse_matrix_whose_side_the_names_tell_is_verified_and_checked(folder, transposed):
+    scipy.sparse.save_npz("m.npz", scipy.sparse.csr_array(WEIGHT.T if transposed else WEIGHT))
+    Path("names.txt").write_text("\n".join(NAMES))
+    found = report("verify", "m.npz", "-l", "Y.txt", "--label-names", "names.txt", "-o", "v.npz")
+    assert found["status"] == lp.verify(WEIGHT, SETS).status.tolist()
+    assert report("check", "v.npz", "--weights", "m.npz")["proven"] is True
+    assert_refused(run("verify", "m.npz", "-l", "Y.txt"), "m.npz: expected to know which side of the sparse")
 
 
 # What a model tells of itself

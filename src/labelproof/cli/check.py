@@ -28,10 +28,12 @@ def check(
     """Prove every verdict of a result again, exactly, from the weights and its certificates alone."""
     from labelproof import load_verification
     from labelproof.cli import files, summary
-    from labelproof.cli.models import read_model
+    from labelproof.importers import read_layer
+    from labelproof.proof.store import load_label_names
 
-    layer, _ = read_model(weights, weight_key, bias)
-    v = load_verification(files.existing(result), layer.weight, bias=layer.bias)
+    names = load_label_names(files.existing(result))  # their number tells which side of a sparse matrix is the labels
+    layer = read_layer(weights, weight_key=weight_key, bias=bias, n_labels=None if names is None else len(names))
+    v = load_verification(result, layer.weight, bias=layer.bias)
     start = time.perf_counter()
     try:
         v.check(n_jobs=jobs, progress=progress_wanted())

@@ -44,7 +44,7 @@ FoundDomain = Annotated[
 
 
 def read_model(
-    model: Path, weight_key: str | None, bias: Path | None, label_names: Path | None = None
+    model: Path, weight_key: str | None, bias: Path | None, label_names: Path | None
 ) -> tuple["ImportedLayer", tuple[str, ...] | None]:
     """Read the output layer of a model, and the names of its labels: those of the file, or else its own."""
     from labelproof.importers import read_layer
