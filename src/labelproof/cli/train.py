@@ -32,15 +32,17 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a model on your data."""
-    from labelproof.training.config_files import TEMPLATE, read_config
-
     if template:
+        from labelproof.training.template import TEMPLATE
+
         print(TEMPLATE, end="")
         return
     if config is None:
         raise ValueError("expected the file of a configuration; labelproof train --template prints one")
     if output is None:
         raise ValueError("expected --output with the folder of the run")
+    from labelproof.training.config_files import read_config
+
     settings = read_config(config, overrides or [])
     if settings.data.path is None:
         raise ValueError("data.path must say where the data are, got none")
