@@ -136,7 +136,7 @@ def pointwise_loss(
     of_example = read_example_weight(example_weight, logits)
     a, b = _weights_of_parts(logits, curve, label_weight, pos_weight)
     logits, rows = as_rows(logits), as_rows(read) if isinstance(read, Tensor) else read
-    if reduction != "none" and curve.is_compiled and applies(logits, rows, a, b, of_example, known):
+    if reduction != "none" and applies(logits, rows, a, b, of_example, known) and curve.is_compiled:
         part = 1 / _n_known(logits, known) if reduction == "mean" else 1.0
         return sum_of(_Task(rows, curve, a, b, part if of_example is None else part * of_example, known), logits)
     if isinstance(rows, Tensor):
