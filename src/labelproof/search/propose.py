@@ -201,7 +201,7 @@ def _search_block(
     from labelproof.search.block_kernels import search_block
 
     m = system.width
-    max_steps = int(min(50 * m + 2000, time_limit * 1e8 / m**2))
+    max_steps = int(min(100 * m + 4000, time_limit * 1e8 / m**2))
     equalities = _equalities(layer, system, sets)
     most_active = int(np.diff(sets.indptr).max(initial=0))
     outcome, points, places, counts, tight, multipliers = search_block(
@@ -269,8 +269,10 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
         if time.perf_counter() > deadline:
             raise OutOfTimeError
         G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
+        targets = np.ones(len(G))
+        targets[:n_equal] = 0.0
         outcome, q, _, entering = dual_active_set(
-            G, len(G), n_equal, v, QT, RT, lam, active, q, 1.0, 100 * m + 2000, multipliers
+            G, targets, n_equal, v, QT, RT, lam, active, q, 1.0, 1e-9, 100 * m + 2000, multipliers
         )
         tight = np.where(active[:q] < n_equal, -1 - active[:q], places[np.maximum(active[:q] - n_equal, 0)])
         if outcome != SOLVED:
