@@ -1,4 +1,4 @@
-"""Compiled search for many label sets in turn, whose rows are scored together; see `active_set_kernels` for one of them."""
+"""Compiled search for many label sets in turn, whose rows are scored together; `active_set_kernels` has one of them."""
 
 import numpy as np
 from numba import njit

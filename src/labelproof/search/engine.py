@@ -1,6 +1,5 @@
 """Verify label sets in blocks over threads: search, then prove, then settle exactly what is left."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,13 +20,13 @@ from labelproof.search.findings import Finding
 from labelproof.search.many_bits import ExtendedRows, search_extended
 from labelproof.search.propose import (
     Guesses,
-    OutOfTimeError,
     SearchSystem,
     hot_rows,
     search,
     search_one,
     search_system,
 )
+from labelproof.search.time_limits import OutOfTimeError, deadline_after
 
 __all__ = ["Prepared", "blocks", "decide", "prepare"]
 
@@ -152,7 +151,7 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses) -> list[Finding]:
 
 def _escalate(job: Prepared, one: LabelSets, start: Indices, time_limit: float | None) -> Finding:
     """Decide one label set with ever more digits, at last exactly."""
-    deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
+    deadline = deadline_after(time_limit)
     try:
         for evidence, rows in _finer_searches(job, one, start, deadline):
             if not evidence.reason:

@@ -1,12 +1,11 @@
 """Guess, in floating point, whether some v satisfies every row of the system: a witness, or a conflict.
 
-Nothing returned here is trusted: `proofs` turns a guess into a proof, or says that it could not.
+Nothing returned here is trusted: `proof` turns a guess into a proof, or says that it could not.
 
 The search treats weak rows as strict ones, so that its witnesses keep clear of all boundaries, and works in scaled
 coordinates: columns by powers of two, rows to unit norm. Neither changes which systems have a solution.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +14,12 @@ import numpy.typing as npt
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
+from labelproof.search.time_limits import OutOfTimeError, deadline_after, stop_after
 
-__all__ = ["Guesses", "OutOfTimeError", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
+__all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-
-
-class OutOfTimeError(Exception):
-    """The time limit of a label set has passed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +231,7 @@ def _search_each(layer: OutputLayer, system: SearchSystem, sets: LabelSets, time
     for i, active in enumerate(sets):
         start = np.concatenate([active + 1, active - 1, np.arange(0, n, 16)]) % n
         try:
-            guesses.append(search_one(layer, system, sets.slice(i, i + 1), start, time.perf_counter() + time_limit))
+            guesses.append(search_one(layer, system, sets.slice(i, i + 1), start, deadline_after(time_limit)))
         except OutOfTimeError:
             guesses.append(Guesses(np.array([-1]), np.zeros((1, system.width)), [start[:0]], start[:0]))
     outcome, points = (np.concatenate([getattr(g, name) for g in guesses]) for name in ("outcome", "points"))
@@ -252,7 +248,7 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
     start
         Row numbers for the working set to begin with, besides the active labels.
     deadline
-        Value of `time.perf_counter` after which to raise OutOfTimeError.
+        Value of `time_limits.now` after which to raise OutOfTimeError.
     """
     from labelproof.search.active_set_kernels import CONFLICT, SOLVED, dual_active_set
 
@@ -266,8 +262,7 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
     v, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     lam, active, multipliers, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
     while True:
-        if time.perf_counter() > deadline:
-            raise OutOfTimeError
+        stop_after(deadline)
         G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
         targets = np.ones(len(G))
         targets[:n_equal] = 0.0
