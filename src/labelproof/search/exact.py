@@ -23,6 +23,7 @@ __all__ = ["float_witness", "point_witness", "settle"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+SECONDS_OF_A_SOLUTION = 3e-8  # at least, for one equation; for n of them n³ as many, and none can be interrupted
 
 
 def float_witness(layer: OutputLayer, system: SearchSystem, active: Indices, point: Floats) -> Floats:
@@ -126,7 +127,7 @@ class _State:
         """Activate the equalities, then those rows of the start that can be tight together at a minimum."""
         chosen = self._independent([*self.equalities, *(int(r) for r in start if int(r) not in self.equalities)])
         while chosen:
-            stop_after(self.deadline)
+            stop_after(self.deadline, cost=SECONDS_OF_A_SOLUTION * len(chosen) ** 3)
             multipliers = self._solve(chosen, [[self.row(r)[1]] for r in chosen])
             good = [m > 0 or r in self.equalities for r, (m,) in zip(chosen, multipliers, strict=True)]
             if all(good):
@@ -187,7 +188,7 @@ class _State:
         return sum((a * b for a, b in zip(self.v, self.row(number)[0], strict=True)), flint.fmpq(0))
 
     def split(self, number: int) -> Split:
-        stop_after(self.deadline)
+        stop_after(self.deadline, cost=SECONDS_OF_A_SOLUTION * len(self.rows) ** 3)
         g = self.row(number)[0]
         r = self._coordinates(g)
         z = [flint.fmpq(a) for a in g]

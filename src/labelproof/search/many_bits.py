@@ -22,6 +22,7 @@ __all__ = ["ExtendedRows", "search_extended"]
 
 Indices = npt.NDArray[np.int64]
 _CANDIDATES = 48
+SECONDS_OF_AN_INVERSE = 2e-10  # for each bit and a matrix of one row; n³ as many for n rows, and no interruption
 
 
 class ExtendedRows:
@@ -35,32 +36,30 @@ class ExtendedRows:
         self._table: list[list[flint.arb]] = []
         self._matrix = flint.arb_mat(0, 0)
 
-    def build(self) -> None:
-        """Convert the rows, unless that is done."""
-        if self._table:
-            return
-        layer, system = self.layer, self.system
+    def build(self, deadline: float) -> None:
+        """Convert the rows, unless that is done; what a deadline interrupts is taken up again."""
+        system = self.system
         shifts = -np.frexp(system.norms)[1] - system.row_exponents
-        exponents = shifts[:, None] - system.column_exponents  # (n_rows, width)
-        weights = np.ldexp(layer.weight, exponents[: layer.n_labels, : layer.d])
-        self._table = [[flint.arb(w) for w in row] for row in weights.tolist()]
-        everyone = np.arange(layer.n_labels)
-        for place, number in enumerate(system.numbers.tolist()):
-            if place < layer.n_labels and self.system.width == layer.d:
-                continue
-            exact = exact_row(layer, number, everyone)
-            if layer.is_cone and layer.has_scale:
-                del exact[layer.d]
-            first = layer.d if place < layer.n_labels else 0
-            tail = [
-                flint.arb(flint.fmpq(c.numerator, c.denominator)) * flint.arb(2) ** int(e)
-                for c, e in zip(exact[first:], exponents[place, first:], strict=True)
-            ]
-            if place < layer.n_labels:
-                self._table[place] += tail
-            else:
-                self._table.append(tail)
-        self._matrix = flint.arb_mat(self._table)
+        for place in range(len(self._table), len(system.numbers)):
+            if place % 16 == 0:
+                stop_after(deadline)
+            self._table.append(self._row(place, shifts[place] - system.column_exponents))
+        if self._matrix.nrows() < len(self._table):
+            self._matrix = flint.arb_mat(self._table)
+
+    def _row(self, place: int, exponents: Indices) -> list[flint.arb]:
+        """Return one row; the weights of labels are floats even after they are scaled."""
+        layer, is_label = self.layer, place < self.layer.n_labels
+        row: list[flint.arb] = []
+        if is_label:
+            row = [flint.arb(w) for w in np.ldexp(layer.weight[place], exponents[: layer.d]).tolist()]
+        if len(row) == len(exponents):
+            return row
+        exact = exact_row(layer, int(self.system.numbers[place]), np.arange(layer.n_labels))
+        if layer.is_cone and layer.has_scale:
+            del exact[layer.d]
+        rest = zip(exact[len(row) :], exponents[len(row) :].tolist(), strict=True)
+        return row + [flint.arb(flint.fmpq(c.numerator, c.denominator)) * flint.arb(2) ** e for c, e in rest]
 
     def some(self, places: list[int], signs: list[int]) -> flint.arb_mat:
         """Return the rows at these places, each times its sign."""
@@ -82,7 +81,7 @@ def search_extended(
     numbers that are tight at the point or in conflict.
     """
     with working_bits(bits):
-        rows.build()
+        rows.build(deadline)
         return _Search(rows, active, start, bits, deadline).run()
 
 
@@ -91,7 +90,7 @@ class _Search:
 
     def __init__(self, rows: ExtendedRows, active: Indices, start: Indices, bits: int, deadline: float) -> None:
         system, n_labels = rows.system, rows.layer.n_labels
-        self.rows, self.deadline = rows, deadline
+        self.rows, self.bits, self.deadline = rows, bits, deadline
         self.tolerance = flint.arb(2) ** (-bits // 2)
         self.numbers = system.numbers
         self.signs = np.where(np.arange(len(self.numbers)) < n_labels, -1, 1)
@@ -112,6 +111,7 @@ class _Search:
     def _warm_start(self, ids: list[int]) -> None:
         """Activate those of the rows that can be tight together at a minimum."""
         while ids:
+            stop_after(self.deadline, cost=SECONDS_OF_AN_INVERSE * self.bits * len(ids) ** 3)
             N = self._some(ids)
             try:
                 M = (N * N.transpose()).inv().mid()
