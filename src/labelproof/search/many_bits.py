@@ -106,6 +106,7 @@ class _Search:
         self.slots: list[int] = [-1] * self.m  # which row is where
         self.multipliers: list[flint.arb] = [zero] * self.m
         self.worst = 0.0  # product of any row with v
+        self.steps_left = 50 * self.m + 200  # rounding can lead it in a circle where rows differ by more than its bits
         self._warm_start([place for place in self.ids if self.numbers[place] in set(start.tolist())][: self.m])
 
     def _warm_start(self, ids: list[int]) -> None:
@@ -143,19 +144,19 @@ class _Search:
         """Yield violated rows of the working set, which grows by the worst of all others when it has none."""
         while True:
             stop_after(self.deadline)
-            yield from self._violated_working_rows()
+            yield from self._violated_working_rows()  # none after the last step, though there may be some
             products = [s * float(p) for s, p in zip(self.signs.tolist(), self.rows.products(self.v), strict=True)]
             self.worst = min(products)
             cut = 1 - 0.3 * (1 - self.worst)
             inside = set(self.ids)
             new = sorted((p, i) for i, p in enumerate(products) if p <= cut and i not in inside)[: max(60, self.m // 2)]
-            if self.worst > 0 or not new:
+            if self.worst > 0 or not new or self.steps_left <= 0:
                 return
             self.ids += [i for _, i in new]
 
     def _violated_working_rows(self) -> Iterator[int]:
         matrix = self._some(self.ids)
-        while True:
+        while self.steps_left > 0:
             values = [float(p) for p in (matrix * self.v).entries()]
             taken = set(self.slots)
             order = sorted((p, i) for p, i in zip(values, self.ids, strict=True) if i not in taken)[:_CANDIDATES]
@@ -172,6 +173,7 @@ class _Search:
 
     def split(self, row: int) -> Split:
         stop_after(self.deadline)
+        self.steps_left -= 1
         g = self._some([row])  # (1, m)
         r = (self.M * (self.N * g.transpose())).mid()
         z = (g - r.transpose() * self.N).mid()
