@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import svd
+from scipy.linalg import qr, solve_triangular
 
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
@@ -28,7 +28,7 @@ PER_LABEL = 4  # features of each sign that a label brings along at first
 NEW_FEATURES = 128  # that break conflicts and join in a round
 MOST_ROUNDS = 30
 MOST_ROWS = 2500  # of a conflict that are worth an attempt at a proof
-SECONDS_OF_A_DEPENDENCE = 1e-9  # of one row and one feature; n² times as many of n rows
+SECONDS_OF_A_DEPENDENCE = 3e-10  # of one row and one feature; n² times as many of n rows
 TINY = 1e-12  # sums that cancel to this share are taken for 0
 
 
@@ -130,12 +130,24 @@ def _pulls(layer: OutputLayer, kept: Indices, active: Indices, conflict: Indices
     rows = np.array([_signed_row(narrow, row, active) for row in conflict.tolist()])
     scales = np.abs(rows).max(axis=1)
     scales[scales == 0] = 1.0
-    multipliers = np.abs(svd(rows / scales[:, None])[0][:, -1]) / scales  # their only dependence
+    multipliers = _dependence(rows / scales[:, None]) / scales
     is_label = conflict < layer.n_labels
     labels = conflict[is_label]
     signed = layer.weight[labels] * np.where(np.isin(labels, active), 1.0, -1.0)[:, None]
     pulls = multipliers[is_label] @ signed
     return np.where(np.abs(pulls) > TINY * (multipliers[is_label] @ np.abs(signed)), pulls, 0.0)
+
+
+def _dependence(rows: Floats) -> Floats:
+    """Return the sizes of the multipliers of the only dependence of some rows; of one of them if there are more."""
+    triangle, order = qr(rows.T, mode="r", pivoting=True)
+    sizes = np.abs(np.diag(triangle))
+    n = min(int((sizes > 1e-14 * sizes.max(initial=0.0)).sum()), len(rows) - 1)
+    multipliers = np.zeros(len(rows))
+    multipliers[order[n]] = 1.0
+    if n:
+        multipliers[order[:n]] = np.abs(solve_triangular(triangle[:n, :n], triangle[:n, n]))
+    return multipliers
 
 
 def _signed_row(layer: OutputLayer, row: int, active: Indices) -> Floats:
