@@ -6,12 +6,19 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test campaign lint bench clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -q
+
+# Random layers whose every verdict is compared with an exact oracle; START takes a campaign up again.
+CASES ?= 10000
+SEED ?= 0
+START ?= 0
+campaign: .venv/installed-dev
+	$(BIN)/python tests/campaign.py --cases $(CASES) --seed $(SEED) --start $(START)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -23,7 +23,7 @@ LAYERS = [
     {"training"},
     {"models"},
     {"importers"},
-    {"auditing"},
+    {"auditing", "pages"},
     {"report", "explorer"},
     {"comparison"},
     {"cli"},

@@ -1,17 +1,19 @@
 """Compiled search for a point with every row positive, or for rows that contradict each other.
 
-Nothing computed here is trusted: `proofs` decides. The problem, for unit rows g_i that already carry their signs, is
+Nothing computed here is trusted: `proof` decides. The problem, for unit rows g_i that already carry their signs, is
 
-    minimise ½‖v‖²  subject to  g_i·v ≥ 1 for every row, e·v = 0 for every equality,
+    minimise ½‖v‖²  subject to  g_i·v ≥ t_i for every row, e·v = 0 for every equality,
 
 solved by the dual active-set method of Goldfarb and Idnani on a growing working set of rows. The gradients of the
 active rows are kept as a thin QR factorisation, which stays accurate where an inverse of their Gram matrix does not.
+The same iteration for exact and for many-bit numbers is in `active_set`; this one stands alone since compiled code
+takes no arithmetic from outside, and its factors, rather than the solutions, are what it keeps from step to step.
 """
 
 import numpy as np
 from numba import njit
 
-__all__ = ["CONFLICT", "SOLVED", "STOPPED", "append_row", "drop_row", "dual_active_set", "project", "solve_upper"]
+__all__ = ["CONFLICT", "SOLVED", "STOPPED", "dual_active_set"]
 
 SOLVED, CONFLICT, STOPPED = 1, 0, -1
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -120,14 +122,18 @@ def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers):  # pragma: no cover
-    """Continue the active-set method on the first ``count`` rows of G until all reach ``floor``.
+def dual_active_set(
+    G, targets, n_equal, v, QT, RT, lam, active, q, floor, tolerance, max_steps, multipliers
+):  # pragma: no cover - compiled
+    """Continue the active-set method on the rows of G until all reach their share ``floor`` of their targets.
 
-    The first ``n_equal`` rows are equalities. State: v (m,), QT (m, m), RT (m, m), lam, active (m,), q.
+    The first ``n_equal`` rows are equalities, with target 0. State: v (m,), QT (m, m), RT (m, m), lam, active (m + 1,),
+    q. It is whole after every call, so that a search that was STOPPED can go on; rows may be added in between.
     Returns (outcome, q, steps, entering). After CONFLICT the rows active[:q] and entering contradict each other with
-    multipliers[:q] and 1; after SOLVED every row has g·v > floor, or ≥ 1 at the optimum.
+    multipliers[:q] and 1; after SOLVED every row has g·v ≥ floor · target − tolerance, or ≥ target at the optimum.
+    Targets may be negative where floor is 1.
     """
-    m = G.shape[1]
+    count, m = G.shape
     is_active = np.zeros(count, np.bool_)
     for a in range(q):
         is_active[active[a]] = True
@@ -146,42 +152,42 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
     reference = 0.0
     steps = 0
     while steps < max_steps:
-        # The most violated row: of a few candidates while they last, else of the whole working set.
+        # The row that lacks most: of a few candidates while they last, else of the whole working set.
         entering = -1
         if n_candidates > 0 and uses < 10:
             uses += 1
-            worst = 1.0 - 1e-9
+            worst = tolerance
             for k in range(n_candidates):
                 i = candidates[k]
                 if not is_active[i]:
-                    s = 0.0
+                    s = floor * targets[i]
                     for j in range(m):
-                        s += G[i, j] * v[j]
-                    if s < worst:
+                        s -= G[i, j] * v[j]
+                    if s > worst:
                         worst = s
                         entering = i
-            if worst > 0.5 * reference:
+            if worst < 0.5 * reference:
                 entering = -1
         if entering < 0:
-            products = np.dot(G[:count], v)
-            worst = 1.0 - 1e-9
+            products = np.dot(G, v)
+            worst = tolerance
             for i in range(n_equal, count):
-                if products[i] < worst and not is_active[i]:
-                    worst = products[i]
+                if floor * targets[i] - products[i] > worst and not is_active[i]:
+                    worst = floor * targets[i] - products[i]
                     entering = i
-            if entering < 0 or worst > floor:
+            if entering < 0:
                 return SOLVED, q, steps, -1
-            cut = 1.0 - 0.5 * (1.0 - worst)
-            reference = worst if worst < 0.0 else 2.0 * worst
+            reference = worst
+            cut = 0.5 * (targets[entering] - products[entering])
             n_candidates = 0
             uses = 0
             for i in range(n_equal, count):
-                if products[i] <= cut and not is_active[i] and n_candidates < 48:
+                if targets[i] - products[i] >= cut and not is_active[i] and n_candidates < 48:
                     candidates[n_candidates] = i
                     n_candidates += 1
         g = G[entering]
         multiplier = 0.0
-        while True:
+        while True:  # every turn but the last drops a row
             steps += 1
             zz = project(QT, q, g, c, z)
             solve_upper(RT, c, q, r)
@@ -200,10 +206,10 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
                 return CONFLICT, q, steps, entering
             full = np.inf
             if free:
-                s = 0.0
+                s = targets[entering]
                 for j in range(m):
-                    s += g[j] * v[j]
-                full = (1.0 - s) / zz
+                    s -= g[j] * v[j]
+                full = s / zz
             step = min(longest, full)
             if free:
                 for j in range(m):
@@ -218,6 +224,4 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
                 break
             is_active[active[place]] = False
             q = drop_row(QT, RT, lam, active, q, place)
-            if steps >= max_steps:
-                break
     return STOPPED, q, steps, -1

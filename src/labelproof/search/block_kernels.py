@@ -1,4 +1,4 @@
-"""Compiled search for many label sets in turn, whose rows are scored together; see `kernels` for one of them."""
+"""Compiled search for many label sets in turn, whose rows are scored together; `active_set_kernels` has one of them."""
 
 import numpy as np
 from numba import njit
@@ -55,7 +55,8 @@ def search_block(
     """Search for every label set of a block, ``n_slots`` of them at a time.
 
     A slot holds one label set's working rows and state until it is decided, and then takes the next; so the product
-    that scores all rows is always one of a full batch of points. See `propose.search` for the arguments.
+    that scores all rows is always one of a full batch of points. A label set has ``max_steps`` in all. See
+    `propose.search` for the arguments.
     """
     n_rows, m = A.shape
     n_sets, n_equal = E.shape[0], E.shape[1]
@@ -76,7 +77,10 @@ def search_block(
     lam = np.zeros((n_slots, m + 1))
     active = np.zeros((n_slots, m + 1), np.int64)
     q = np.zeros(n_slots, np.int64)
+    n_steps = np.zeros(n_slots, np.int64)
     floors = np.empty(n_slots)
+    targets = np.ones(capacity)
+    targets[:n_equal] = 0.0
     found = np.empty(most, np.int64)
     solved = np.empty(n_slots, np.int64)
     points32 = np.empty((n_slots, m), np.float32)
@@ -94,6 +98,7 @@ def search_block(
                 owner[k] = i
                 floors[k] = floor
                 q[k] = 0
+                n_steps[k] = 0
                 count = 0
                 for e in range(n_equal):
                     G[k, count] = E[i, e]
@@ -106,9 +111,9 @@ def search_block(
                         count = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], count)
                 counts[k] = count
             i = owner[k]
-            status, q[k], _, entering = dual_active_set(
-                G[k],
-                counts[k],
+            status, q[k], steps, entering = dual_active_set(
+                G[k, : counts[k]],
+                targets[: counts[k]],
                 n_equal,
                 points[i],
                 QT[k],
@@ -117,9 +122,11 @@ def search_block(
                 active[k],
                 q[k],
                 floors[k],
-                max_steps,
+                1e-9,
+                max_steps - n_steps[k],
                 multipliers[i],
             )
+            n_steps[k] += steps
             if status == SOLVED:
                 solved[n_solved] = k
                 n_solved += 1
