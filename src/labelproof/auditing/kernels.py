@@ -1,14 +1,14 @@
 """Compiled loop for the reach: the least u with G u ≥ h, by the dual active-set method of Goldfarb and Idnani."""
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled
 from labelproof.search.active_set_kernels import CONFLICT, SOLVED, STOPPED, append_row, drop_row, project, solve_upper
 
 __all__ = ["CONFLICT", "SOLVED", "STOPPED", "least_point"]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def least_point(G, h, u, QT, RT, lam, active, q, tolerance, max_steps):  # pragma: no cover - compiled
     """Continue until all unit rows of G hold to the tolerance; return (outcome, q).
 

@@ -1,11 +1,59 @@
-"""Say when numba compiles, since the first call after an installation waits for it."""
+"""Compile loops with numba: kept on disk where that is possible, and with a word when the first call waits for it."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["announcing_compilation"]
+__all__ = ["KERNELS", "announcing_compilation", "compiled", "compiled_part"]
+
+KERNELS: list[Any] = []  # every kernel of the modules imported so far, in order
+_UNKEPT = (
+    "labelproof: no folder for compiled code can be written, so each process compiles what it uses anew; "
+    "set NUMBA_CACHE_DIR to a folder that can be written"
+)
+_told: list[str] = []
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a decorator for a kernel: compiled code that Python calls, and that lets go of the interpreter's lock.
+
+    Machine code is kept in numba's cache. Where that has no folder to write to, each process compiles for itself, and
+    standard error says so once.
+
+    Parameters
+    ----------
+    options
+        As for numba.njit.
+    """
+
+    def compile_and_keep(function: Callable[..., Any]) -> Any:
+        from numba import njit
+
+        kernel = njit(nogil=True, **options)(function)
+        KERNELS.append(kernel)
+        if hasattr(kernel, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
+            try:
+                kernel.enable_caching()
+            except RuntimeError:  # numba's "no locator available"
+                _say_once(_UNKEPT)
+        return kernel
+
+    return compile_and_keep
+
+
+def compiled_part(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a decorator for what only compiled code calls: it is compiled into its kernels and kept with them alone.
+
+    Nothing is generated that Python would need to call it, which takes half of the time that a short loop takes.
+    """
+
+    def compile_for_kernels(function: Callable[..., Any]) -> Any:
+        from numba import njit
+
+        return njit(nogil=True, **options)(function)
+
+    return compile_for_kernels
 
 
 @contextmanager
@@ -26,3 +74,9 @@ def announcing_compilation() -> Iterator[None]:
 
     with event.install_listener("numba:compile", Notice()):
         yield
+
+
+def _say_once(sentence: str) -> None:
+    if sentence not in _told:
+        _told.append(sentence)
+        print(sentence, file=sys.stderr, flush=True)

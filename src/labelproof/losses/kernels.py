@@ -8,8 +8,8 @@ whether they overlap, and for more than a few it gives up and takes one number a
 """
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled, compiled_part
 from labelproof.parallel.team_loops import spread
 
 __all__ = ["count_gradient", "count_sums", "pointwise_rows"]
@@ -23,10 +23,11 @@ _MANTISSA, _HALF_BITS = np.int32(0x007FFFFF), np.int32(0x3F000000)
 _TILE = 512  # logits of a row that are worked on at once: all that belongs to them stays near the processor
 _COLUMNS = 4096  # labels that are counted at once
 _ROWS = 256  # sums over more rows than this are not left to float32
-_loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+_kernel = compiled(error_model="numpy", fastmath={"contract"})
+_loop = compiled_part(error_model="numpy", fastmath={"contract"})
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _exp(x):  # pragma: no cover - compiled
     """Return exp(x) for x ≤ 0, which never falls below exp(-87); NaN stays NaN."""
     x = _SMALLEST if x < _SMALLEST else x
@@ -43,7 +44,7 @@ def _exp(x):  # pragma: no cover - compiled
     return p * np.int32(np.int32(n + _F(127)) << np.int32(23)).view(np.float32)
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _artanh(s):  # pragma: no cover - compiled
     """Return artanh(s) for |s| ≤ ⅓."""
     a = s * s
@@ -54,7 +55,7 @@ def _artanh(s):  # pragma: no cover - compiled
     return s + s * a * p
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _log(x):  # pragma: no cover - compiled
     """Return log(x) for a normal x > 0."""
     bits = _F(x).view(np.int32)
@@ -66,7 +67,7 @@ def _log(x):  # pragma: no cover - compiled
     return n * _LN2_HIGH + (n * _LN2_LOW + _F(2) * _artanh((m - _ONE) / (m + _ONE)))
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _sigmoid_and_slope(z):  # pragma: no cover - compiled
     """Return the sigmoid and its derivative, which keeps its digits at both ends."""
     e = _exp(-abs(z))
@@ -74,7 +75,7 @@ def _sigmoid_and_slope(z):  # pragma: no cover - compiled
     return e * t if z < _ZERO else t, e * t * t
 
 
-@_loop
+@_kernel
 def count_sums(Z, Y, ends, columns, weight, beta, eta, sums, slopes, team, start, stop):  # pragma: no cover - compiled
     """Write Σ_i w_i s_ij y_ij, Σ_i w_i s_ij and Σ_i w_i y_ij of the columns start to stop to the rows of sums.
 
@@ -84,13 +85,13 @@ def count_sums(Z, Y, ends, columns, weight, beta, eta, sums, slopes, team, start
     spread(_count_columns, (Z, Y, ends, columns, weight, beta, eta, sums, slopes), team, start, stop)
 
 
-@_loop
+@_kernel
 def count_gradient(Y, ends, columns, by_hits, by_predicted, G, team, start, stop):  # pragma: no cover - compiled
     """Make of the slopes in rows start to stop of G the ∂/∂z of Σ_j (by_hits_j hits_j + by_predicted_j predicted_j)."""
     spread(_count_gradient, (Y, ends, columns, by_hits, by_predicted, G), team, start, stop)
 
 
-@_loop
+@_kernel
 def pointwise_rows(
     Z, Y, ends, columns, rates, positive, negative, weight, sums, G, faults, team, start, stop
 ):  # pragma: no cover - compiled
@@ -260,7 +261,7 @@ def _mix_with_positives(z, y, scale, shift, power, slope, positive, negative, wo
         work[_RATE + j] = b * work[_RATE + j] - a * factor * (q + slope * p * cost)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled_part(fastmath={"reassoc", "contract"})
 def _total(values):  # pragma: no cover - compiled
     total = _ZERO
     for j in range(values.shape[0]):
@@ -268,7 +269,7 @@ def _total(values):  # pragma: no cover - compiled
     return total
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _target_row(i, Y, ends, columns, row):  # pragma: no cover - compiled
     """Return row i of dense targets, or write the ones of sparse targets into a row of zeros and return that."""
     if Y.shape[0] > 0:
@@ -278,14 +279,14 @@ def _target_row(i, Y, ends, columns, row):  # pragma: no cover - compiled
     return row
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _clear(i, Y, ends, columns, row):  # pragma: no cover - compiled
     if Y.shape[0] == 0:
         for p in range(ends[i], ends[i + 1]):
             row[columns[p]] = _ZERO
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _power(x, one, two, four):  # pragma: no cover - compiled
     """Return x to the power of a whole number from 0 to 7, given by its binary digits."""
     x2 = x * x

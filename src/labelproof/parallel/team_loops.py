@@ -3,7 +3,7 @@
 
 A kernel that can be shared takes `team, start, stop` last and hands them on, with a loop over a range of items:
 
-    @njit(cache=True, nogil=True)
+    @compiled()
     def kernel(X, out, team, start, stop):
         spread(_loop, (X, out), team, start, stop)
 """

@@ -9,7 +9,8 @@ active rows are kept as a thin QR factorisation, which stays accurate where an i
 """
 
 import numpy as np
-from numba import njit
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = ["CONFLICT", "SOLVED", "STOPPED", "append_row", "drop_row", "dual_active_set", "project", "solve_upper"]
 
@@ -17,7 +18,7 @@ SOLVED, CONFLICT, STOPPED = 1, 0, -1
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(fastmath=_FAST)
 def solve_upper(RT, c, q, r):  # pragma: no cover - compiled
     """Solve R r = c for the leading q×q triangle of R, whose columns are the rows of RT."""
     for a in range(q):
@@ -29,7 +30,7 @@ def solve_upper(RT, c, q, r):  # pragma: no cover - compiled
             r[b] -= RT[a, b] * s
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(fastmath=_FAST)
 def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     """Subtract from z its projection onto the q rows of QT, whose coordinates are added to c; return the new ‖z‖².
 
@@ -66,7 +67,7 @@ def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     return zz
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(fastmath=_FAST)
 def project(QT, q, g, c, z):  # pragma: no cover - compiled
     """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once where digits cancel."""
     for j in range(g.shape[0]):
@@ -79,7 +80,7 @@ def project(QT, q, g, c, z):  # pragma: no cover - compiled
     return zz
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(fastmath=_FAST)
 def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no cover - compiled
     """Make a row active, given its split c, z by `project`."""
     norm = np.sqrt(zz)
@@ -93,7 +94,7 @@ def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no
     active[q] = row
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(fastmath=_FAST)
 def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
     """Remove the active row at this place, restoring the triangle by rotations; return the new q."""
     m = QT.shape[1]
@@ -119,7 +120,7 @@ def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
     return q - 1
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers):  # pragma: no cover
     """Continue the active-set method on the first ``count`` rows of G until all reach ``floor``.
 

@@ -1,14 +1,14 @@
 """Compiled search for many label sets in turn, whose rows are scored together; see `kernels` for one of them."""
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled, compiled_part
 from labelproof.search.active_set_kernels import CONFLICT, SOLVED, STOPPED, dual_active_set
 
 __all__ = ["extend_working_set", "search_block"]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled_part(fastmath=True)
 def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no cover - compiled
     """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
 
@@ -38,7 +38,7 @@ def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no 
     return worst, count
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _add_row(A, place, sign, G, ids, is_in, count):  # pragma: no cover - compiled
     """Append a row of A, with its sign, to a working set; return the new count."""
     for j in range(A.shape[1]):
@@ -48,7 +48,7 @@ def _add_row(A, place, sign, G, ids, is_in, count):  # pragma: no cover - compil
     return count + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def search_block(
     A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, n_slots, capacity, most, share, floor, limit, max_steps
 ):  # pragma: no cover - compiled

@@ -19,6 +19,7 @@ from labelproof.parallel.team_loops import spread
 from labelproof.simplex.root_kernels import (
     allocating,
     gap,
+    kernel,
     larger,
     loose,
     newton_in_kind,
@@ -53,7 +54,7 @@ _SLACK = 1e-5  # more than the error of a bound computed in single precision
 _DENSE = -1  # in place of a support's size: the support was not listed
 
 
-@allocating
+@kernel
 def entmax_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no cover - compiled
     """Write α-entmax of the rows start to stop of X to P, and each support to the row of `support` where it fits.
 
@@ -62,7 +63,7 @@ def entmax_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no co
     spread(_entmax, (X, alpha, P, support, size), team, start, stop)
 
 
-@allocating
+@kernel
 def jacobian_rows(G, P, alpha, support, size, D, team, start, stop):  # pragma: no cover - compiled
     """Write w ⊙ (g − w·g / Σw) with w = p^(2−α) on the support, 0 elsewhere, for the rows g of G, to D."""
     spread(_jacobian, (G, P, alpha, support, size, D), team, start, stop)

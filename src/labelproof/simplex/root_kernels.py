@@ -4,12 +4,14 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import intrinsic
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = [
     "allocating",
     "gap",
+    "kernel",
     "larger",
     "loose",
     "newton_in_kind",
@@ -22,14 +24,14 @@ __all__ = [
     "sums",
 ]
 
-_njit: Any = njit  # its types leave out _nrt
 # Without _nrt no references are counted: rows are views that end with a call, and counting took a quarter of the time.
 # fastmath is False, not left out, or a caller's setting would be inherited.
-strict = _njit(cache=True, nogil=True, error_model="numpy", fastmath=False, _nrt=False)
-loose = _njit(  # sums in any order, and only where NaN has been excluded
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}, _nrt=False
+strict = compiled_part(error_model="numpy", fastmath=False, _nrt=False)
+loose = compiled_part(  # sums in any order, and only where NaN has been excluded
+    error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}, _nrt=False
 )
-allocating = njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
+allocating = compiled_part(error_model="numpy", fastmath=False)
+kernel = compiled(error_model="numpy", fastmath=False)
 _SLACK = 1e-5  # more than the error of a bound computed in single precision
 
 

@@ -6,16 +6,16 @@ method of Hsieh and others (2008), with examples that stay at 0 left out until t
 """
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled, compiled_part
 from labelproof.parallel.team_loops import spread
 
 __all__ = ["svm_labels"]
 
-_loop = njit(cache=True, nogil=True, error_model="numpy")
+_loop = compiled_part(error_model="numpy")
 
 
-@_loop
+@compiled(error_model="numpy")
 def svm_labels(
     indptr, columns, values, label_ends, label_rows, cost, tolerance, most_passes, W, bias, team, start, stop
 ):  # pragma: no cover - compiled
