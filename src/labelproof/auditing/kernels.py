@@ -8,7 +8,7 @@ from labelproof.search.active_set_kernels import CONFLICT, SOLVED, STOPPED, appe
 __all__ = ["CONFLICT", "SOLVED", "STOPPED", "least_point"]
 
 
-@compiled()
+@compiled(error_model="numpy")
 def least_point(G, h, u, QT, RT, lam, active, q, tolerance, max_steps):  # pragma: no cover - compiled
     """Continue until all unit rows of G hold to the tolerance; return (outcome, q).
 
@@ -24,7 +24,7 @@ def least_point(G, h, u, QT, RT, lam, active, q, tolerance, max_steps):  # pragm
     reference = 0.0
     steps = 0
     while steps < max_steps:
-        entering = -1
+        entering = np.int64(-1)
         worst = tolerance
         for k in range(n_candidates):  # rows that were among the worst when all were last looked at
             i = candidates[k]
@@ -36,7 +36,7 @@ def least_point(G, h, u, QT, RT, lam, active, q, tolerance, max_steps):  # pragm
                     worst = s
                     entering = i
         if worst < 0.5 * reference:
-            entering = -1
+            entering = np.int64(-1)
         if entering < 0:
             violations = h - np.dot(G, u)
             worst = tolerance
@@ -59,7 +59,7 @@ def least_point(G, h, u, QT, RT, lam, active, q, tolerance, max_steps):  # pragm
             zz = project(QT, q, g, c, z)
             solve_upper(RT, c, q, r)
             longest = np.inf
-            place = -1
+            place = np.int64(-1)
             for a in range(q):
                 if r[a] > 1e-11 and lam[a] / r[a] < longest:
                     longest = lam[a] / r[a]

@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["KERNELS", "announcing_compilation", "compiled", "compiled_part"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["KERNELS", "announcing_compilation", "compiled", "compiled_part", "plain"]
 
 KERNELS: list[Any] = []  # every kernel of the modules imported so far, in order
 _UNKEPT = (
@@ -30,7 +33,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def compile_and_keep(function: Callable[..., Any]) -> Any:
         from numba import njit
 
-        kernel = njit(nogil=True, **options)(function)
+        kernel = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
         KERNELS.append(kernel)
         if hasattr(kernel, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
             try:
@@ -43,17 +46,28 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def compiled_part(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Make a decorator for what only compiled code calls: it is compiled into its kernels and kept with them alone.
-
-    Nothing is generated that Python would need to call it, which takes half of the time that a short loop takes.
-    """
+    """Make a decorator for what only compiled code calls: it is compiled into its kernels and kept with them alone."""
 
     def compile_for_kernels(function: Callable[..., Any]) -> Any:
         from numba import njit
 
-        return njit(nogil=True, **options)(function)
+        return njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
 
     return compile_for_kernels
+
+
+def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array as it is if it is C-contiguous and may be written to, else a copy of it.
+
+    numba compiles a kernel once more for each layout, and once more for arrays that are only read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain(np.eye(2)[:, :1]).flags.c_contiguous
+    True
+    """
+    return np.require(array, requirements=["C", "W"])
 
 
 @contextmanager

@@ -12,13 +12,26 @@ import numpy as np
 
 from labelproof.foundation.compilation import compiled, compiled_part
 
-__all__ = ["CONFLICT", "SOLVED", "STOPPED", "append_row", "drop_row", "dual_active_set", "project", "solve_upper"]
+__all__ = [
+    "CONFLICT",
+    "SOLVED",
+    "STOPPED",
+    "active_set_scratch",
+    "append_row",
+    "continue_active_set",
+    "drop_row",
+    "dual_active_set",
+    "product",
+    "project",
+    "solve_upper",
+]
 
 SOLVED, CONFLICT, STOPPED = 1, 0, -1
+N_CANDIDATES = 48  # rows that are looked at before the whole working set is
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def solve_upper(RT, c, q, r):  # pragma: no cover - compiled
     """Solve R r = c for the leading q×q triangle of R, whose columns are the rows of RT."""
     for a in range(q):
@@ -30,22 +43,21 @@ def solve_upper(RT, c, q, r):  # pragma: no cover - compiled
             r[b] -= RT[a, b] * s
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     """Subtract from z its projection onto the q rows of QT, whose coordinates are added to c; return the new ‖z‖².
 
-    Four rows at a time, so that each pass over the vectors does four times the work.
+    Four rows at a time, so that each pass over the vectors does four times the work; the next four are of what is left.
     """
     m = z.shape[0]
-    g = z.copy()
     a = 0
     while a + 4 <= q:
         s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
         for j in range(m):
-            s0 += QT[a, j] * g[j]
-            s1 += QT[a + 1, j] * g[j]
-            s2 += QT[a + 2, j] * g[j]
-            s3 += QT[a + 3, j] * g[j]
+            s0 += QT[a, j] * z[j]
+            s1 += QT[a + 1, j] * z[j]
+            s2 += QT[a + 2, j] * z[j]
+            s3 += QT[a + 3, j] * z[j]
         for j in range(m):
             z[j] -= s0 * QT[a, j] + s1 * QT[a + 1, j] + s2 * QT[a + 2, j] + s3 * QT[a + 3, j]
         c[a] += s0
@@ -56,7 +68,7 @@ def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     while a < q:
         s0 = 0.0
         for j in range(m):
-            s0 += QT[a, j] * g[j]
+            s0 += QT[a, j] * z[j]
         for j in range(m):
             z[j] -= s0 * QT[a, j]
         c[a] += s0
@@ -67,7 +79,7 @@ def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     return zz
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def project(QT, q, g, c, z):  # pragma: no cover - compiled
     """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once where digits cancel."""
     for j in range(g.shape[0]):
@@ -80,7 +92,7 @@ def project(QT, q, g, c, z):  # pragma: no cover - compiled
     return zz
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no cover - compiled
     """Make a row active, given its split c, z by `project`."""
     norm = np.sqrt(zz)
@@ -94,7 +106,7 @@ def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no
     active[q] = row
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
     """Remove the active row at this place, restoring the triangle by rotations; return the new q."""
     m = QT.shape[1]
@@ -120,35 +132,54 @@ def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
     return q - 1
 
 
-@compiled(fastmath=_FAST)
-def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers):  # pragma: no cover
+@compiled_part(_nrt=True)
+def product(A, B, out):  # pragma: no cover - compiled
+    """Write the product of two matrices, or of a matrix and a vector, by BLAS."""
+    np.dot(A, B, out)
+
+
+def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers):
     """Continue the active-set method on the first ``count`` rows of G until all reach ``floor``.
 
     The first ``n_equal`` rows are equalities. State: v (m,), QT (m, m), RT (m, m), lam, active (m,), q.
     Returns (outcome, q, steps, entering). After CONFLICT the rows active[:q] and entering contradict each other with
     multipliers[:q] and 1; after SOLVED every row has g·v > floor, or ≥ 1 at the optimum.
     """
+    return continue_active_set(
+        G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers, active_set_scratch(*G.shape)
+    )
+
+
+def active_set_scratch(n_rows, m):
+    """Return the arrays that `continue_active_set` works in; what they hold does not matter."""
+    vectors = np.empty(m + 1), np.empty(m + 1), np.empty(m)
+    return np.empty(n_rows, np.bool_), np.empty(n_rows), np.empty(N_CANDIDATES, np.int64), *vectors
+
+
+@compiled(_nrt=False, error_model="numpy", fastmath=_FAST)
+def continue_active_set(
+    G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers, scratch
+):  # pragma: no cover - compiled
+    """Do what `dual_active_set` says, in arrays that the caller has made: numba takes seconds to compile each kind."""
     m = G.shape[1]
-    is_active = np.zeros(count, np.bool_)
+    is_active, products, candidates, c, r, z = scratch
+    for i in range(count):
+        is_active[i] = False
     for a in range(q):
         is_active[active[a]] = True
-    c = np.zeros(m + 1)
-    r = np.zeros(m + 1)
-    z = np.zeros(m)
     if q == 0:
         for e in range(n_equal):  # v = 0 meets every equality: they only narrow the directions
             zz = project(QT, q, G[e], c, z)
             if zz > 1e-12:
                 append_row(QT, RT, lam, active, q, c, z, zz, e, 0.0)
                 q += 1
-    candidates = np.empty(48, np.int64)
     n_candidates = 0
     uses = 0
     reference = 0.0
     steps = 0
     while steps < max_steps:
         # The most violated row: of a few candidates while they last, else of the whole working set.
-        entering = -1
+        entering = np.int64(-1)
         if n_candidates > 0 and uses < 10:
             uses += 1
             worst = 1.0 - 1e-9
@@ -162,9 +193,9 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
                         worst = s
                         entering = i
             if worst > 0.5 * reference:
-                entering = -1
+                entering = np.int64(-1)
         if entering < 0:
-            products = np.dot(G[:count], v)
+            product(G[:count], v, products[:count])
             worst = 1.0 - 1e-9
             for i in range(n_equal, count):
                 if products[i] < worst and not is_active[i]:
@@ -177,7 +208,7 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
             n_candidates = 0
             uses = 0
             for i in range(n_equal, count):
-                if products[i] <= cut and not is_active[i] and n_candidates < 48:
+                if products[i] <= cut and not is_active[i] and n_candidates < N_CANDIDATES:
                     candidates[n_candidates] = i
                     n_candidates += 1
         g = G[entering]
@@ -187,7 +218,7 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
             zz = project(QT, q, g, c, z)
             solve_upper(RT, c, q, r)
             longest = np.inf
-            place = -1
+            place = np.int64(-1)
             for a in range(q):
                 if r[a] > 1e-11 and active[a] >= n_equal:
                     ratio = lam[a] / r[a]

@@ -17,7 +17,7 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 OPTIMAL, STOPPED = 1, -1
 
 
-@compiled()
+@compiled(error_model="numpy")
 def first_basis(G, h, low, high):  # pragma: no cover - compiled
     """Return the basis of the first row and the corner of the box that suits it best, with tableau, v, multipliers."""
     d = G.shape[1]
@@ -37,7 +37,7 @@ def first_basis(G, h, low, high):  # pragma: no cover - compiled
     return basis, units, v, lam
 
 
-@compiled()
+@compiled(error_model="numpy")
 def coordinates(G, T):  # pragma: no cover - compiled
     """Return T and below it the coordinates of the rows of G."""
     known, m = T.shape
@@ -50,7 +50,7 @@ def coordinates(G, T):  # pragma: no cover - compiled
     return taller
 
 
-@compiled_part()
+@compiled_part(error_model="numpy")
 def _refactor(G, h, low, high, basis, T, v, lam):  # pragma: no cover - compiled
     """Compute tableau, v and the multipliers from the basis alone."""
     d = G.shape[1]
@@ -76,7 +76,7 @@ def _refactor(G, h, low, high, basis, T, v, lam):  # pragma: no cover - compiled
         lam[r] = max(-T[d, r], 0.0)
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _lengths(T, lengths):  # pragma: no cover - compiled
     for k in range(len(T)):
         s = 1.0
@@ -85,7 +85,7 @@ def _lengths(T, lengths):  # pragma: no cover - compiled
         lengths[k] = s
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _pivot(T, u, place, lengths):  # pragma: no cover - compiled
     """Let the vector with coordinates u take this place in the basis; update all coordinates and edge lengths."""
     inverse = 1.0 / u[place]
@@ -102,7 +102,7 @@ def _pivot(T, u, place, lengths):  # pragma: no cover - compiled
         lengths[k] = max(lengths[k] + f * (f * length - 2 * product), 1.0)
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _slacks(G, h, low, high, v, slacks):  # pragma: no cover - compiled
     """Write by how much each constraint is met."""
     count, d = G.shape
@@ -114,10 +114,10 @@ def _slacks(G, h, low, high, v, slacks):  # pragma: no cover - compiled
         slacks[2 * d + k] -= h[k] + v[d]
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _steepest(slacks, lengths, d, tolerance):  # pragma: no cover - compiled
     """Return the violated constraint whose edge ascends most steeply, or -1."""
-    entering = -1
+    entering = np.int64(-1)
     best = 0.0
     for k in range(len(slacks)):
         s = slacks[k]
@@ -129,7 +129,7 @@ def _steepest(slacks, lengths, d, tolerance):  # pragma: no cover - compiled
     return entering
 
 
-@compiled_part(fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _move(slacks, v, T, r, step, d):  # pragma: no cover - compiled
     """Move along the edge of place r of the basis."""
     for j in range(d):
@@ -142,7 +142,7 @@ def _move(slacks, v, T, r, step, d):  # pragma: no cover - compiled
         slacks[k + d - 1] += step * T[k, r]
 
 
-@compiled(fastmath=_FAST)
+@compiled(error_model="numpy", fastmath=_FAST)
 def solve_working_set(G, h, low, high, basis, T, v, lam, tolerance, max_steps):  # pragma: no cover - compiled
     """Solve for the given rows from a basis with its tableau, point and multipliers, which are updated.
 
@@ -175,7 +175,7 @@ def solve_working_set(G, h, low, high, basis, T, v, lam, tolerance, max_steps): 
         n_flips = 0
         while True:
             longest = np.inf
-            place = -1
+            place = np.int64(-1)
             for r in range(m):
                 if not passed[r]:
                     ratio = lam[r] / u[r]
