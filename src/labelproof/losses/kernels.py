@@ -112,8 +112,9 @@ def _count_columns(Z, Y, ends, columns, weight, beta, eta, sums, slopes, start, 
     sums[:, start:stop] = 0
     for a in range(start, stop, _COLUMNS):
         b = min(a + _COLUMNS, stop)
-        work[_BETA : _BETA + b - a] = beta[a:b]
-        work[_ETA : _ETA + b - a] = eta[a:b]
+        for j in range(b - a):  # an assignment of slices would take as long to compile as all of this
+            work[_BETA + j] = beta[a + j]
+            work[_ETA + j] = eta[a + j]
         for first in range(0, Z.shape[0], _ROWS):
             work[:_BETA] = 0
             for i in range(first, min(first + _ROWS, Z.shape[0])):
@@ -169,7 +170,9 @@ def _count_gradient(Y, ends, columns, by_hits, by_predicted, G, start, stop):  #
                 g[j] *= by_hits[j] * y[j] + by_predicted[j]
             continue
         listed = columns[ends[i] : ends[i + 1]]
-        of_hits = by_hits[listed] * g[listed]
+        of_hits = np.empty(listed.shape[0], np.float32)
+        for p in range(listed.shape[0]):
+            of_hits[p] = by_hits[listed[p]] * g[listed[p]]
         for j in range(g.shape[0]):
             g[j] *= by_predicted[j]
         for p in range(listed.shape[0]):

@@ -42,7 +42,9 @@ def coordinates(G, T):  # pragma: no cover - compiled
     """Return T and below it the coordinates of the rows of G."""
     known, m = T.shape
     taller = np.empty((known + len(G), m))
-    taller[:known] = T
+    for k in range(known):
+        for r in range(m):
+            taller[k, r] = T[k, r]
     np.dot(G, T[: m - 1], taller[known:])
     for k in range(known, len(taller)):
         for r in range(m):
@@ -66,12 +68,19 @@ def _refactor(G, h, low, high, basis, T, v, lam):  # pragma: no cover - compiled
             B[r, k - d] = -1.0
             right[r] = -high[k - d]
         else:
-            B[r, :d] = G[k - 2 * d]
+            for j in range(d):
+                B[r, j] = G[k - 2 * d, j]
             B[r, d] = -1.0
             right[r] = h[k - 2 * d]
-    T[:m] = np.linalg.inv(B)
-    T[m:] = coordinates(G, T[:m])[m:]
-    v[:] = np.dot(T[:m], right)
+    inverse = np.linalg.inv(B)
+    for k in range(m):
+        for r in range(m):
+            T[k, r] = inverse[k, r]
+    taller = coordinates(G, T[:m])
+    for k in range(m, len(T)):
+        for r in range(m):
+            T[k, r] = taller[k, r]
+    np.dot(T[:m], right, v)
     for r in range(m):
         lam[r] = max(-T[d, r], 0.0)
 

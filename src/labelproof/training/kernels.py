@@ -37,15 +37,18 @@ def _svm_labels(
     for i in range(n):
         row = values[indptr[i] : indptr[i + 1]]
         curvature[i] = np.dot(row, row) + 1.0 + diagonal
-    y, alpha, order, w = np.empty(n), np.empty(n), np.arange(n), np.empty(W.shape[1])
+    y, alpha, order, w = np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(W.shape[1])
     for j in range(start, stop):
         y[:] = -1.0
-        y[label_rows[label_ends[j] : label_ends[j + 1]]] = 1.0
-        order[:] = np.arange(n)
+        for p in range(label_ends[j], label_ends[j + 1]):
+            y[label_rows[p]] = 1.0
+        for i in range(n):
+            order[i] = i
         alpha[:] = 0.0
         w[:] = 0.0
         bias[j] = _descend(indptr, columns, values, curvature, y, diagonal, tolerance, most_passes, alpha, order, w)
-        W[j] = w
+        for f in range(W.shape[1]):
+            W[j, f] = w[f]
 
 
 @_loop
