@@ -35,13 +35,13 @@ def _verify() -> None:
 
 
 def _measure_reach() -> None:
+    from labelproof.auditing.label_sets import from_lists
     from labelproof.auditing.reach import measure_reach, whiten
-    from labelproof.proof.labels import read_label_sets
-    from labelproof.proof.regions import OutputLayer
+    from labelproof.proof.regions import make_layer
 
     rng = np.random.default_rng(0)
-    layer = OutputLayer(rng.standard_normal((6, 3)))
-    measure_reach(layer, read_label_sets([[0], [1, 2]], 6), whiten(rng.standard_normal((20, 3))), n_jobs=1)
+    layer = make_layer(rng.standard_normal((6, 3)))
+    measure_reach(layer, from_lists([[0], [1, 2]], 6), whiten(rng.standard_normal((20, 3))), n_jobs=1)
 
 
 def _metrics() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KERNELS", "announcing_compilation", "compiled", "compiled_part", "plain"]
+__all__ = ["KERNELS", "announcing_compilation", "compiled", "compiled_part", "numba_is_tested", "plain"]
 
 KERNELS: list[Any] = []  # every kernel of the modules imported so far, in order
 _UNKEPT = (
@@ -16,6 +16,7 @@ _UNKEPT = (
     "set NUMBA_CACHE_DIR to a folder that can be written"
 )
 _told: list[str] = []
+_TESTED = {(0, 68)}  # versions of numba whose private parts we use
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -27,13 +28,13 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     Parameters
     ----------
     options
-        As for numba.njit.
+        As for numba.njit; `_nrt` (count references to arrays) is only used in versions of numba that were tested.
     """
 
     def compile_and_keep(function: Callable[..., Any]) -> Any:
         from numba import njit
 
-        kernel = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+        kernel = njit(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
         KERNELS.append(kernel)
         if hasattr(kernel, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
             try:
@@ -51,9 +52,20 @@ def compiled_part(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def compile_for_kernels(function: Callable[..., Any]) -> Any:
         from numba import njit
 
-        return njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+        return njit(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
 
     return compile_for_kernels
+
+
+def numba_is_tested() -> bool:
+    """Whether numba's private parts are known to be what we take them for."""
+    import numba
+
+    return tuple(int(number) for number in numba.__version__.split(".")[:2]) in _TESTED
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    return options if numba_is_tested() else {name: value for name, value in options.items() if name != "_nrt"}
 
 
 def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
