@@ -30,8 +30,11 @@ def _examples(kind: type[np.floating]) -> Pair:
 
 
 def _verify() -> None:
-    weight = np.random.default_rng(0).standard_normal((12, 3))
-    labelproof.verify(weight, np.eye(12, dtype=bool)[:4], radius=True, n_jobs=1)
+    rng = np.random.default_rng(0)
+    weight = rng.standard_normal((12, 3))
+    labelproof.verify(weight, rng.standard_normal((4, 3)) @ weight.T > 0, radius=True, n_jobs=1)
+    turn = np.arange(64) * np.pi / 32  # neighbouring rows are nearly parallel, which is searched one by one
+    labelproof.verify(np.column_stack([np.cos(turn), np.sin(turn)]), [[0], list(range(32))], n_jobs=1)
 
 
 def _measure_reach() -> None:
@@ -63,7 +66,8 @@ def _decisions() -> None:
         labels, scores = _examples(kind)
         rules: list[Any] = [
             decisions.Threshold(),
-            decisions.PerLabelThreshold(),
+            decisions.PerLabelThreshold("macro-f1"),
+            decisions.PerLabelThreshold("micro-f1"),
             decisions.ThresholdAveraging(),
             decisions.SparsemaxSupport(),
             decisions.TopK(2),
@@ -113,6 +117,8 @@ def _losses() -> None:
         for loss in (losses.SigmoidF1Loss(), losses.FocalLoss(), losses.SparsemaxLoss()):
             logits = torch.from_numpy(scores).requires_grad_()
             loss(logits, targets).backward()
+            loss(logits, targets)  # without a gradient
+        losses.SparsemaxLoss(reduction="none")(logits, targets).sum().backward()
 
 
 def _order_labels() -> None:
