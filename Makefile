@@ -6,12 +6,18 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-portable lint bench clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -q
+
+# The same under other instruction sets and numbers of threads; TESTS and ONLY choose part of it:
+# make test-portable TESTS="tests/search tests/simplex" ONLY="openblas"
+TESTS ?= tests
+test-portable: .venv/installed-dev
+	$(BIN)/python tests/portable.py $(TESTS) $(foreach name,$(ONLY),--only $(name)) -n 2
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

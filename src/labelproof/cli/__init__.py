@@ -8,7 +8,7 @@ import typer
 
 from labelproof.cli.audit import audit
 from labelproof.cli.check import check
-from labelproof.cli.compile import compile
+from labelproof.cli.compile import compile  # noqa: A004 - the verb
 from labelproof.cli.console import Verbs
 from labelproof.cli.count import count
 from labelproof.cli.data import data

@@ -103,7 +103,7 @@ def _activations() -> None:
 
     for kind in (torch.float32, torch.float64):
         scores = torch.zeros(1, 4, dtype=kind, requires_grad=True)
-        sparsemax(scores).max().backward()
+        torch.autograd.grad(sparsemax(scores).max(), scores)
 
 
 def _losses() -> None:
@@ -156,7 +156,7 @@ def import_kernels() -> dict[str, str]:
     missing = {}
     for name in kernel_modules():
         try:
-            import_module(name)
+            import_module(f"labelproof.{name.removeprefix('labelproof.')}")
         except ImportError as error:
             missing[name] = str(error)
     return missing

@@ -32,9 +32,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def compile_and_keep(function: Callable[..., Any]) -> Any:
-        from numba import njit
-
-        kernel = njit(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
+        kernel = _njit()(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
         KERNELS.append(kernel)
         if hasattr(kernel, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
             try:
@@ -50,9 +48,7 @@ def compiled_part(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Make a decorator for what only compiled code calls: it is compiled into its kernels and kept with them alone."""
 
     def compile_for_kernels(function: Callable[..., Any]) -> Any:
-        from numba import njit
-
-        return njit(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
+        return _njit()(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
 
     return compile_for_kernels
 
@@ -62,6 +58,13 @@ def numba_is_tested() -> bool:
     import numba
 
     return tuple(int(number) for number in numba.__version__.split(".")[:2]) in _TESTED
+
+
+def _njit() -> Any:
+    """Return numba.njit, whose types leave out some of its options; numba is imported when it is first used."""
+    from numba import njit
+
+    return njit
 
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:

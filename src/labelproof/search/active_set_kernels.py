@@ -8,7 +8,10 @@ solved by the dual active-set method of Goldfarb and Idnani on a growing working
 active rows are kept as a thin QR factorisation, which stays accurate where an inverse of their Gram matrix does not.
 """
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from labelproof.foundation.compilation import compiled, compiled_part
 
@@ -25,6 +28,8 @@ __all__ = [
     "project",
     "solve_upper",
 ]
+
+Floats = npt.NDArray[np.float64]
 
 SOLVED, CONFLICT, STOPPED = 1, 0, -1
 N_CANDIDATES = 48  # rows that are looked at before the whole working set is
@@ -138,7 +143,20 @@ def product(A, B, out):  # pragma: no cover - compiled
     np.dot(A, B, out)
 
 
-def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers):
+def dual_active_set(
+    G: Floats,
+    count: int,
+    n_equal: int,
+    v: Floats,
+    QT: Floats,
+    RT: Floats,
+    lam: Floats,
+    active: npt.NDArray[np.int64],
+    q: int,
+    floor: float,
+    max_steps: int,
+    multipliers: Floats,
+) -> tuple[int, int, int, int]:
     """Continue the active-set method on the first ``count`` rows of G until all reach ``floor``.
 
     The first ``n_equal`` rows are equalities. State: v (m,), QT (m, m), RT (m, m), lam, active (m,), q.
@@ -150,7 +168,7 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
     )
 
 
-def active_set_scratch(n_rows, m):
+def active_set_scratch(n_rows: int, m: int) -> tuple[npt.NDArray[Any], ...]:
     """Return the arrays that `continue_active_set` works in; what they hold does not matter."""
     vectors = np.empty(m + 1), np.empty(m + 1), np.empty(m)
     return np.empty(n_rows, np.bool_), np.empty(n_rows), np.empty(N_CANDIDATES, np.int64), *vectors

@@ -1,11 +1,16 @@
 """Compiled search for many label sets in turn, whose rows are scored together; see `kernels` for one of them."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from labelproof.foundation.compilation import compiled, compiled_part, plain
 from labelproof.search.active_set_kernels import CONFLICT, SOLVED, active_set_scratch, continue_active_set, product
 
 __all__ = ["extend_working_set", "fill_slots", "search_block"]
+
+Array = npt.NDArray[Any]
 
 
 @compiled_part(_nrt=False, fastmath=True)
@@ -49,8 +54,22 @@ def _add_row(A, place, sign, slot, G, ids, is_in, count):  # pragma: no cover - 
 
 
 def search_block(
-    A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, n_slots, capacity, most, share, floor, limit, max_steps
-):
+    A: Array,
+    A32T: Array,
+    n_labels: int,
+    indptr: Array,
+    indices: Array,
+    hot: Array,
+    weak_zeros: Array,
+    E: Array,
+    n_slots: int,
+    capacity: int,
+    most: int,
+    share: float,
+    floor: float,
+    limit: float,
+    max_steps: int,
+) -> tuple[Array, ...]:
     """Search for every label set of a block, ``n_slots`` of them at a time.
 
     A slot holds one label set's working rows and state until it is decided, and then takes the next; so the product
@@ -88,7 +107,22 @@ def search_block(
 
 @compiled(_nrt=False, error_model="numpy")
 def fill_slots(
-    A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, most, share, floor, limit, max_steps, results, slots, scratch
+    A,
+    A32T,
+    n_labels,
+    indptr,
+    indices,
+    hot,
+    weak_zeros,
+    E,
+    most,
+    share,
+    floor,
+    limit,
+    max_steps,
+    results,
+    slots,
+    scratch,
 ):  # pragma: no cover - compiled
     """Do what `search_block` says, in arrays that it has made: numba takes seconds to compile each kind of array."""
     outcome, points, rows, n_found, tight, multipliers = results

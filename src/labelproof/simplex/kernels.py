@@ -13,6 +13,8 @@ fast:
 A row that holds NaN or +inf, or nothing but −inf, gives NaN everywhere.
 """
 
+from typing import Any
+
 import numpy as np
 
 from labelproof.parallel.team_loops import spread
@@ -57,7 +59,7 @@ _SLACK = 1e-5  # more than the error of a bound computed in single precision
 _DENSE = -1  # in place of a support's size: the support was not listed
 
 
-def entmax_rows(n_columns):
+def entmax_rows(n_columns: int) -> Any:
     """Return the kernel for rows of this length: (X, alpha, P, support, size, team, start, stop).
 
     It writes α-entmax of the rows start to stop of X to P, and each support to the row of `support` where it fits;
@@ -67,12 +69,14 @@ def entmax_rows(n_columns):
 
 
 @kernel
-def entmax_short_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no cover - compiled
+def entmax_short_rows(X, alpha, P, support, size, team, start, stop):  # noqa: ARG001  # pragma: no cover - compiled
+    """Do it for rows of at most SHORT numbers, whose supports are not listed."""
     spread(_entmax_short, (X, alpha, P, size, np.empty((team[4], TILE, 2)), (start, stop)), team, start, stop)
 
 
 @kernel
 def entmax_long_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no cover - compiled
+    """Do it for longer rows."""
     room = long_room(X.shape[1])
     maxima, rest = np.empty((team[4], X.shape[1] // _GROUP + _BLOCK), X.dtype), np.empty((team[4], _BLOCK), X.dtype)
     values, places = np.empty((team[4], room), np.float64), np.empty((team[4], room), np.int32)

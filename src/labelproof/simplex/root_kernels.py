@@ -41,7 +41,9 @@ _SLACK = 1e-5  # more than the error of a bound computed in single precision
 def root(x, top, scale, alpha, bound):  # pragma: no cover - compiled
     """Return τ with Σ max(scale (x_j − top) − τ, 0)^r = 1, from a lower bound of it, in double precision."""
     if alpha == 2.0 or alpha == 1.5:
-        return _newton(x, top, scale, bound, alpha, np.int64(100), 1e-9, np.float64)  # the next step would be its square
+        return _newton(
+            x, top, scale, bound, alpha, np.int64(100), 1e-9, np.float64
+        )  # the next step would be its square
     low, high = -1.0, -((1.0 / x.shape[0]) ** (alpha - 1.0))
     tau = min(bound, high)
     for _ in range(200):
