@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test campaign lint bench clean
+.PHONY: demo test campaign test-portable lint bench clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
@@ -19,6 +19,12 @@ SEED ?= 0
 START ?= 0
 campaign: .venv/installed-dev
 	$(BIN)/python tests/campaign.py --cases $(CASES) --seed $(SEED) --start $(START)
+
+# The same under other instruction sets and numbers of threads; TESTS and ONLY choose part of it:
+# make test-portable TESTS="tests/search tests/simplex" ONLY="openblas"
+TESTS ?= tests
+test-portable: .venv/installed-dev
+	$(BIN)/python tests/portable.py $(TESTS) $(foreach name,$(ONLY),--only $(name)) -n 2
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
