@@ -19,7 +19,7 @@ from labelproof.simplex import sparsemax
 used = []
 run_together = dispatch.run_together
 dispatch.run_together = lambda works: used.append(len(works)) or run_together(works)
-dispatch.FOR_A_SLEEPER = 1
+dispatch.FOR_A_TEAM = dispatch.FOR_A_SLEEPER = 1
 scores = np.array([[2.0, 1.5, 0.0], [0.0, 0.0, 0.0], [0.0, 9.0, 0.0]])
 print(team_loops.TEAMS, np.round(sparsemax(scores, n_jobs=2), 12).tolist(), used)
 """
