@@ -11,6 +11,7 @@ import argparse
 import gc
 import hashlib
 import importlib
+import inspect
 import json
 import os
 import resource
@@ -60,7 +61,7 @@ class Campaign:
             for i, (mutant, result) in enumerate(_in_processes(todo, self.run, self.limit, self.jobs), 1):
                 result |= {"key": mutant.key, "mutant": mutant.name, "tests": self.digests["all"]}
                 if result["by"] is not None:
-                    result["file"] = self.digests[self.items[result["by"]].path.name]
+                    result["test"] = self.digests[self.items[result["by"]].nodeid]
                     killers = self.killers[_function(mutant)]
                     killers[:] = [result["by"], *(k for k in killers if k != result["by"])][:8]
                     result["by"] = self.items[result["by"]].nodeid
@@ -70,10 +71,10 @@ class Campaign:
         return True
 
     def _holds(self, result: dict[str, Any] | None) -> bool:
-        """Whether a result still tells the truth: no test has changed, or not the file that killed the mutant."""
+        """Whether a result still tells the truth: no test has changed, or not the one that killed the mutant."""
         if result is None:
             return False
-        return result["tests"] == self.digests["all"] or result.get("file", "") in self.digests.values()
+        return result["tests"] == self.digests["all"] or self.digests.get(result["by"]) == result.get("test", "none")
 
     def order(self, mutant: Mutant) -> list[int]:
         """Return the tests that reach a mutant: those that killed its neighbours first, then the fastest."""
@@ -135,9 +136,14 @@ def _baseline(items: list[pytest.Item]) -> tuple[list[float], Reached]:
 
 
 def _digests(items: list[pytest.Item]) -> dict[str, str]:
-    paths = sorted({item.path for item in items})
-    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in paths}
-    return digests | {"all": hashlib.sha256("".join(digests.values()).encode()).hexdigest()[:16]}
+    """Hash each test by itself, and all files of tests together."""
+    files = b"".join(path.read_bytes() for path in sorted({item.path for item in items}))
+    every = {item.nodeid: _digest(inspect.getsource(item.obj).encode()) for item in items}  # type: ignore[attr-defined]
+    return every | {"all": _digest(files)}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _read(store: Path) -> dict[str, dict[str, Any]]:

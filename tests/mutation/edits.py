@@ -168,9 +168,8 @@ def _expression(parent: ast.AST, field: str, place: int | None, statement: ast.A
     node = value if place is None else value[place]
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.keyword) and node.arg in LEFT_ALONE):
         return
-    negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub)
     for new in _variants(node):
-        if not (negated and isinstance(new, ast.Constant) and new.value < 0):  # the sign has its own edit
+        if not (_sets_sign(parent, field) and isinstance(new, ast.Constant) and new.value < 0):
             yield Edit(parent, field, place, new, statement)
     if isinstance(node, ast.comprehension):
         for i in range(len(node.ifs)):
@@ -180,6 +179,12 @@ def _expression(parent: ast.AST, field: str, place: int | None, statement: ast.A
             yield from (Edit(node, "ops", i, other(), statement) for other in COMPARISONS[type(op)])
     for name, inner in ast.iter_fields(node):
         yield from _inside(node, name, inner, statement)
+
+
+def _sets_sign(parent: ast.AST, field: str) -> bool:
+    """Whether a sign has its own edit, or none since it is the base of an even power."""
+    op = getattr(parent, "op", None)
+    return isinstance(op, ast.USub) or (isinstance(op, ast.Pow) and field == "left")
 
 
 def _variants(node: ast.AST) -> Iterator[ast.AST]:

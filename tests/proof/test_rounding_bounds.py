@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelproof.proof import rounding
 from labelproof.proof.regions import make_layer
 from labelproof.proof.rounding import (
     TINY,
@@ -43,7 +44,7 @@ def test_a_unit_is_the_most_that_rounding_to_nearest_changes():
 
 def test_the_least_change_of_a_product_by_underflow_is_below_tiny():
     smallest = 5e-324
-    assert TINY == 2 * smallest
+    assert rounding.TINY == TINY == 2 * smallest
 
 
 @pytest.mark.parametrize("terms", [1, 2, 7, 100, 12345, 2**24])
@@ -91,6 +92,12 @@ def test_offset_and_its_error_are_columns_of_the_rows():
         assert [Fraction(c) * scale for c in found.rows[i]] == expected
 
 
+def test_norms_are_wider_than_the_rounding_of_a_sum_of_their_width():
+    found = float_rows(make_layer(np.ones((1, 64))))
+    norm = 8 * Fraction(found.rows[0, 0])
+    assert 1 + 70 * Fraction(UNIT) < Fraction(found.norms[0]) / norm < 1 + 80 * Fraction(UNIT)
+
+
 @pytest.mark.parametrize("power", [-1070, -600, -540, -538, -520])
 def test_norms_whose_squares_underflow_are_not_lost(power):
     layer = make_layer(np.array([[1.0, 1.0], [2.0**power, 2.0**power]]), rule="topk")
@@ -124,6 +131,7 @@ def test_a_power_of_two_is_multiplied_exactly_wherever_the_result_is_normal(numb
 def test_powers_at_the_ends_of_the_range_are_as_exact_as_the_others(power):
     small = np.array([2.0**-40]) if power > 0 else np.array([2.0**40])
     assert times_power_of_two(small, np.array([power])).tolist() == [float(Fraction(small[0]) * two_to(power))]
+    assert times_power_of_two(np.array([2.0**100, 0.0]), np.array([-1080, -1])).tolist() == [2.0**-980, 0.0]
     assert times_power_of_two(np.ones(2), np.array([1, power])).tolist() == [2.0, float(two_to(power))]
 
 
@@ -176,6 +184,7 @@ def test_a_point_is_not_within_a_unit_where_scaling_loses_bits():
     assert scaled_point(layer, np.array([0.0, 5e-324])).within_a_unit is True
     with_bias = make_layer(np.eye(2), bias=[1.0, 1.0])
     assert scaled_point(with_bias, np.array([2.0**997, 0.0])).within_a_unit is True
+    assert scaled_point(with_bias, np.array([2.0**900, 5e-324])).within_a_unit is False
     assert scaled_point(with_bias, (BEYOND, Fraction(0))).within_a_unit is False
     assert scaled_point(with_bias, np.array([5e-324, 0.0])).v.tolist()[2:] == [0.5, 0.5]
 
@@ -215,4 +224,4 @@ def test_a_point_that_is_not_within_a_unit_proves_no_sign():
     layer = make_layer(np.eye(2))
     point = scaled_point(layer, np.array([1e308, 5e-324]))
     logits = bounded_logits(float_rows(layer), point, np.array([0.5, 0.5]))
-    assert np.isinf(logits.slack).all()
+    assert logits.slack.tolist() == [np.inf, np.inf]
