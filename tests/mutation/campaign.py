@@ -176,7 +176,10 @@ def _in_processes(
         with os.fdopen(reader) as stream:
             answer = stream.read()
         if not answer:
-            yield mutant, {"outcome": "killed", "by": None, "seconds": seconds, "exit": os.waitstatus_to_exitcode(status)}
+            yield (
+                mutant,
+                {"outcome": "killed", "by": None, "seconds": seconds, "exit": os.waitstatus_to_exitcode(status)},
+            )
         else:
             by = json.loads(answer)
             yield mutant, {"outcome": "survived" if by is None else "killed", "by": by, "seconds": seconds}
@@ -253,7 +256,18 @@ def main() -> int:
     settings.load_profile("mutants")
     campaign = Campaign(run, options.store, options.jobs)
     os.chdir(ROOT)
-    quiet = ["-q", "-s", "--assert=plain", "--tb=native", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    quiet = [
+        "-q",
+        "-s",
+        "--assert=plain",
+        "--tb=native",
+        "--no-header",
+        "--no-summary",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+    ]
     status = pytest.main([*quiet, *options.tests], plugins=[campaign])
     if status:
         return int(status)

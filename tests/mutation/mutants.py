@@ -73,7 +73,7 @@ def _places(body: list[ast.stmt], outer: tuple[str, ...]) -> Iterator[tuple[tupl
                 yield (*outer, name), node
             case ast.AnnAssign(target=ast.Name(id=name), value=value) if outer and isinstance(value, ast.Constant):
                 yield (*outer, name), node
-            case (ast.Assign(targets=[target]) | ast.AugAssign(target=target)) if not outer and _has_numbers(node):
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target) if not outer and _has_numbers(node):
                 yield (ast.unparse(target),), node
 
 

@@ -12,6 +12,7 @@ from labelproof.proof import conflicts
 from labelproof.proof.conflicts import _bounded_multipliers, _inverse, _positive_dependence, conflict_faults
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import integers, make_layer
+from labelproof.proof.rounding import relative_error
 
 few = settings(derandomize=True, database=None, deadline=None, max_examples=60)
 UNIT = Fraction(1, 2**53)
@@ -190,6 +191,17 @@ def test_the_bound_holds_for_all_matrices_within_a_unit(family):
             assert_bounds(moved(transposed(matrix), rng), *found)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_bound_allows_for_the_rounding_of_every_product_in_it(family):
+    K = matrices(np.random.default_rng([5, FAMILIES.index(family)]), 3, 40, family)
+    R, (guess, error, alpha) = np.abs(_inverse(K)), _bounded_multipliers(K)
+    products = relative_error(4) * np.abs(K) @ np.abs(guess)[..., None]
+    sound = alpha < 0.5
+    assert sound.any() or family is nearly_parallel
+    assert (error >= (R @ products)[..., 0])[sound].all()
+    assert (alpha >= relative_error(4) * (R @ np.abs(K)).sum(axis=2).max(axis=1))[sound].all()
+
+
 def test_a_stack_with_singular_matrices_is_inverted_but_for_those():
     good = np.array([[2.0, 0.0], [1.0, 1.0]])
     found = _inverse(np.array([good, np.ones((2, 2)), 2 * good, np.zeros((2, 2)), 4 * good]))
@@ -239,4 +251,7 @@ def test_no_conflict_that_floats_can_prove_needs_exact_numbers(monkeypatch):
             found = conflict_faults(layer, read_label_sets(list(sets), 6), [np.array(some) for some in rows])
             assert found == [None] * len(cases)
     box = make_layer(weight, bias=np.full(6, -3.0), domain=(-1.0, 2.0))
-    assert conflict_faults(box, read_label_sets([[0], [1]], 6), [np.array(r) for r in ([0, 6, 11], [1, 6, 9])]) == [None] * 2
+    assert (
+        conflict_faults(box, read_label_sets([[0], [1]], 6), [np.array(r) for r in ([0, 6, 11], [1, 6, 9])])
+        == [None] * 2
+    )

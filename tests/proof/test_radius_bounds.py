@@ -21,7 +21,9 @@ def rational_layer(seed, **options):
     bias = rng.normal(size=6) * factors if options.pop("bias", False) else None
     layer = make_layer(TRIPLES[chosen] * factors[:, None], bias=bias, **options)
     floats = float_rows(layer)
-    scale = [Fraction(row[0] or row[1]) / Fraction(w[0] or w[1]) for row, w in zip(floats.rows, layer.weight, strict=True)]
+    scale = [
+        Fraction(row[0] or row[1]) / Fraction(w[0] or w[1]) for row, w in zip(floats.rows, layer.weight, strict=True)
+    ]
     norms = [NORMS[k] * Fraction(f) * s for k, f, s in zip(chosen.tolist(), factors.tolist(), scale, strict=True)]
     return layer, floats, norms
 
@@ -40,7 +42,9 @@ def exact_lower(floats, norms, active, x):
 def exact_upper(bounds, norms, active, rows, nu):
     """Return what multipliers prove, in Fractions."""
     d, every = bounds.layer.d, signs(active, len(norms))
-    weighted = [(every[r] * Fraction(v), bounds.floats.rows[r].tolist()) for r, v in zip(rows, nu.tolist(), strict=True)]
+    weighted = [
+        (every[r] * Fraction(v), bounds.floats.rows[r].tolist()) for r, v in zip(rows, nu.tolist(), strict=True)
+    ]
     sums = [sum(v * Fraction(row[j]) for v, row in weighted) for j in range(bounds.floats.rows.shape[1])]
     box = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
     most = sum(max(c * Fraction(low), c * Fraction(high)) for c, (low, high) in zip(sums[:d], box, strict=True))
@@ -54,7 +58,10 @@ def test_the_lower_bound_is_at_most_the_exact_value_of_its_centre_and_close_to_i
     bounds = RadiusBounds(layer, floats, 16.0)
     rng = np.random.default_rng([seed, 1])
     for x in rng.uniform(-16, 16, size=(8, 2)):
-        for active in (np.flatnonzero(layer.weight @ x + (0 if layer.offset is None else layer.offset) > 0), np.array([1, 2])):
+        for active in (
+            np.flatnonzero(layer.weight @ x + (0 if layer.offset is None else layer.offset) > 0),
+            np.array([1, 2]),
+        ):
             found, truth = bounds.lower(active, x), exact_lower(floats, norms, active, x)
             assert Fraction(found) < truth
             scale = max(abs(truth), Fraction(float(np.abs(x).max())), Fraction(1))
@@ -213,7 +220,9 @@ def test_at_the_origin_nothing_but_the_smallest_float_is_lost():
 
 
 def test_a_product_that_underflows_still_counts_with_a_large_box():
-    layer = make_layer(np.array([[1.0, 0.0], [1.0, 2.0**-600]]), domain=(np.array([0.0, -np.inf]), np.array([0.0, np.inf])))
+    layer = make_layer(
+        np.array([[1.0, 0.0], [1.0, 2.0**-600]]), domain=(np.array([0.0, -np.inf]), np.array([0.0, np.inf]))
+    )
     floats = float_rows(layer)
     bounds = RadiusBounds(layer, floats, 1e150)
     nu, label = np.array([0.5, 2.0**-600]), np.array([0, 1])

@@ -180,7 +180,9 @@ def test_only_labels_and_the_scale_have_strict_inequalities():
 @pytest.mark.parametrize("rule", ["sigmoid", "topk", "sparsemax"])
 def test_every_row_has_the_coefficients_of_its_definition(rule, bias):
     weight = np.array([[1.0, 2.0], [3.0, -4.0], [0.1, 0.0]])
-    layer = make_layer(weight, rule=rule, bias=bias, domain=(np.array([-0.5, 0.0]), np.array([np.inf, 7.0])), temperature=0.3)
+    layer = make_layer(
+        weight, rule=rule, bias=bias, domain=(np.array([-0.5, 0.0]), np.array([np.inf, 7.0])), temperature=0.3
+    )
     active = np.array([0, 2])
     tail = [Fraction(-1)] * layer.has_threshold
 

@@ -156,7 +156,8 @@ def assert_scaled(layer, x):
     assert np.abs(point.v).max(initial=0) <= 1
     scaled = [c / two_to(point.exponent) for c in wanted]
     within = all(
-        abs(Fraction(v) - c) <= abs(c) * Fraction(UNIT) or (isinstance(x, tuple) and abs(Fraction(v) - c) <= Fraction(TINY))
+        abs(Fraction(v) - c) <= abs(c) * Fraction(UNIT)
+        or (isinstance(x, tuple) and abs(Fraction(v) - c) <= Fraction(TINY))
         for v, c in zip(point.v.tolist(), scaled, strict=True)
     )
     assert within or not point.within_a_unit
