@@ -1,9 +1,9 @@
 """Run the proof tests against every mutant of the trusted code: ``make mutants``.
 
-All tests are collected and run once, which loads everything and tells which lines each test reaches. Then every mutant
-gets a forked process, which changes the live code and runs the tests that reach it until one fails. A mutant is *killed*
-if a test fails, the process dies or its time is over; it is *equivalent* if ``equivalent.toml`` gives the reason why it
-changes no verdict. Any other is a survivor, and the exit status is 1.
+All tests are collected and run, which loads everything and tells which lines each test reaches. Then every mutant
+gets a forked process, which changes the live code and runs the tests that reach it until one fails. A mutant is
+*killed* if a test fails, the process dies or its time is over; it is *equivalent* if ``equivalent.toml`` gives the
+reason why it changes no verdict. Any other is a survivor, and the exit status is 1.
 Results are appended to a file as they come and are used again while the mutated code and the tests are the same.
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-os.environ |= {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE)]

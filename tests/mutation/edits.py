@@ -1,7 +1,8 @@
 """Small changes to the syntax tree of a function, each of which could be a mistake of ours.
 
 Messages are left alone: string constants, formatted strings and whatever is raised. So are types, decorators,
-``strict=True`` (an assertion in itself), the axes of arrays (another one has another shape) and which floating-point warnings are silent.
+``strict=True`` (an assertion in itself), the axes of arrays (another one has another shape) and which floating-point
+warnings are silent.
 """
 
 import ast

@@ -12,7 +12,7 @@ from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import exact_row, make_layer
 
 UNIT = Fraction(1, 2**53)
-BOX = (np.array([-0.5, -np.inf, 0.0]), np.array([9.0, 0.25, np.inf]))
+BOX = (np.array([-0.5, -np.inf, 0.0, -np.inf]), np.array([9.0, 0.25, np.inf, 8.0]))
 LAYERS = {
     "plain": {},
     "bias": {"bias": [0.1, -0.2, 0.0, 4.0]},
@@ -27,20 +27,22 @@ LAYERS = {
     "sparsemax": {"rule": "sparsemax"},
     "sparsemax in a box": {"rule": "sparsemax", "domain": BOX, "bias": [0.1, -0.2, 0.0, 4.0]},
 }
-WEIGHT = np.array([[1.0, -2.0, 0.0], [0.1, 0.2, 0.3], [1e-9, 3e9, 0.0], [-5.0, 0.0, 7.0]])
+WEIGHT = np.array([[1.0, -2.0, 0.0, 0.0], [0.1, 0.2, 0.3, 9.0], [1e-9, 3e9, 0.0, 0.0], [-5.0, 0.0, 7.0, 0.3]])
 
 
 def is_the_row(found, wanted):
     """Whether floats are the exact row times a power of two, each within a unit."""
     (factor,) = {2.0 ** round(np.log2(abs(f / float(w)))) for f, w in zip(found, wanted, strict=True) if w}
-    return all(abs(Fraction(f) - Fraction(factor) * w) <= UNIT * abs(Fraction(f)) for f, w in zip(found, wanted, strict=True))
+    return all(
+        abs(Fraction(f) - Fraction(factor) * w) <= UNIT * abs(Fraction(f)) for f, w in zip(found, wanted, strict=True)
+    )
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_float_rows_are_the_exact_rows_over_a_power_of_two(name):
     layer = make_layer(WEIGHT, **LAYERS[name])
     rows = [*range(4), *layer.extra_rows()]
-    for size in (1, 2, 3):
+    for size in (1, 2):
         chosen = np.array(list(combinations(rows, size)))
         sets = read_label_sets([[[0, 2], [], [1, 2, 3]][i % 3] for i in range(len(chosen))], 4)
         for numbers, active, system in zip(chosen, sets, _float_systems(layer, sets, chosen), strict=True):

@@ -173,8 +173,8 @@ def moved(columns, rng):
 def test_the_bound_holds_for_every_matrix_that_is_taken_for_the_inverse(n, power, monkeypatch):
     rng = np.random.default_rng([n, -power])
     K = matrices(rng, n, 30)
-    R = np.linalg.inv(K)
-    for R in (R * (1 + np.ldexp(rng.uniform(-1, 1, R.shape), power)), R * (1 - np.ldexp(0.8, power))):
+    true = np.linalg.inv(K)
+    for R in (true * (1 + np.ldexp(rng.uniform(-1, 1, K.shape), power)), true * (1 - np.ldexp(0.8, power))):
         monkeypatch.setattr(conflicts, "_inverse", lambda _, R=R: R)
         for matrix, *found in zip(K, R, *_bounded_multipliers(K), strict=True):
             assert_bounds(transposed(matrix), *found)

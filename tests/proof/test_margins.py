@@ -84,5 +84,5 @@ def test_weights_are_held_over_the_power_of_two_above_the_largest():
     weights = UnitWeights(make_layer(np.array([[3.0, -5.0], [0.25, 0.0], [-1e300, 2.0]])))
     assert weights.exponents.tolist()[:2] == [3, -1]
     assert weights.rows.tolist()[:2] == [[0.375, -0.625], [0.5, 0.0]]
-    assert (0.5 <= np.abs(weights.rows).max(axis=1)).all()
+    assert (np.abs(weights.rows).max(axis=1) >= 0.5).all()
     assert (np.abs(weights.rows).max(axis=1) < 1).all()

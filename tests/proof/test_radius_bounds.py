@@ -1,4 +1,4 @@
-"""Bounds of the Chebyshev radius against exact numbers: rows of rational norms, sums that cancel, and each allowance."""
+"""Bounds of the Chebyshev radius against exact numbers: rational norms, sums that cancel, and each allowance."""
 
 from fractions import Fraction
 

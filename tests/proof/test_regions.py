@@ -39,6 +39,7 @@ def test_integers_over_their_denominator_are_the_numbers(numbers):
         ([Fraction(1, 4), Fraction(1, 3)], ([3, 4], 12)),
         ([Fraction(1, 2), Fraction(1, 6)], ([3, 1], 6)),  # the largest is a multiple of all
         ([Fraction(1, 6), Fraction(1, 10)], ([5, 3], 30)),
+        ([Fraction(1, 6), Fraction(1, 8)], ([4, 3], 24)),  # all are even
         ([0.5, 0.125, 3.0], ([4, 1, 24], 8)),
         ([2.0**-1074, 1.0], ([1, 2**1074], 2**1074)),
         ([], ([], 1)),
@@ -217,10 +218,29 @@ def test_a_cone_has_bounds_without_a_scale():
         exact_row(upside_down, 5, np.arange(0))
 
 
+def test_each_of_many_bounds_has_its_own_row():
+    layer = make_layer(np.ones((1, 5)), domain=(np.arange(5.0), np.arange(5.0) + 10))
+    for j in range(5):
+        unit = [int(k == j) for k in range(5)]
+        assert exact_row(layer, layer.low_row(j), np.arange(0)) == [*unit, -j]
+        assert exact_row(layer, layer.high_row(j), np.arange(0)) == [*(-c for c in unit), 10 + j]
+
+
+def test_the_first_number_that_is_not_finite_is_named():
+    with pytest.raises(ValueError, match=r"weight must be finite, got nan at index \(0, 1\)"):
+        make_layer(np.array([[1.0, np.nan], [np.inf, 2.0]]))
+
+
+class Flushed(list):
+    """Numbers of a processor that takes results below 2**-1022 for 0."""
+
+    def __mul__(self, other):
+        products = (a * b for a, b in zip(self, other, strict=True))
+        return [p if abs(p) >= 2.0**-1022 else 0.0 for p in products]
+
+
 def test_subnormal_numbers_are_asked_for(monkeypatch):
     require_subnormals()
-    flushing = type("Flushing", (), {"__getattr__": lambda _, name: getattr(np, name)})()
-    flushing.array = lambda values: np.where(np.abs(values) <= 2.0**-1022, 0.0, values)
-    monkeypatch.setattr(regions, "np", flushing)
+    monkeypatch.setattr(regions.np, "array", Flushed)
     with pytest.raises(RuntimeError, match="flushes subnormal numbers to zero"):
         require_subnormals()

@@ -87,7 +87,7 @@ def test_a_threshold_beyond_all_floats_is_compared_too():
     sets = read_label_sets([[0, 1], [1], [0]], 2)
     found = witness_faults(layer, float_rows(layer), sets, [np.array([1.0])] * 3)
     assert [fault is None for fault in found] == [True, False, False]
-    huge = tuple([Fraction(2) ** 1500])
+    huge = (Fraction(2) ** 1500,)
     found = witness_faults(layer, float_rows(layer), sets, [huge] * 3)
     assert [fault is None for fault in found] == [False, True, False]
 
