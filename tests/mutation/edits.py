@@ -122,6 +122,7 @@ def _statement(owner: ast.AST, field: str, place: int, node: ast.stmt, function:
                 yield Edit(node, "test", None, ast.Constant(value), node, word)
         case ast.Return(value=value) if value is not None and not _is_none(value):
             results = [True, False] if _is_bool(function.returns) else [None]
+            results = [r for r in results if not (isinstance(value, ast.Constant) and value.value is r)]
             yield from (Edit(node, "value", None, ast.Constant(r), node, f"returns {r}") for r in results)
         case ast.Continue():
             yield Edit(owner, field, place, ast.Break(), node, "break")

@@ -119,6 +119,8 @@ def test_a_sparse_matrix_that_names_a_label_twice_or_holds_other_numbers_is_refu
         ([4], "must hold indices from 0 to 3, got 4"),
         ([0, -1], "must hold indices from 0 to 3, got -1"),
         ([0, 9, 1], "must hold indices from 0 to 3, got 9"),
+        ([9, -1], "must hold indices from 0 to 3, got 9"),
+        ([0, 2, 2], "must name each label once, got 2 more than once"),
         ([1, 2, 1], "must name each label once, got 1 more than once"),
         ([0.0, 1.0], "must be a list of label indices"),
         ([[0, 1]], "must be a list of label indices"),

@@ -49,6 +49,8 @@ def test_a_label_without_weights_has_an_infinite_margin():
     layer = make_layer(np.array([[0.0, 0.0], [1.0, 0.0]]), bias=[-1.0, 0.0])
     found = label_margins(UnitWeights(layer), np.array([1]), np.array([2.0, 0.0]))
     assert found.tolist() == [np.inf, 1.0]
+    found = label_margins(UnitWeights(layer), np.array([0, 1]), np.array([2.0, 0.0]))
+    assert found.tolist() == [np.inf, 1.0]
 
 
 def test_at_the_origin_margins_are_infinite_unless_a_logit_is_zero():
@@ -78,6 +80,15 @@ def test_a_bias_counts_at_any_scale(size):
         assert label_margins(UnitWeights(layer), np.array([0, 1]), x).tolist() == [2.0, 2.0]
     compared = make_layer(np.array([[size], [-size]]), bias=[size, size * 0.5], rule="topk")
     assert label_margins(UnitWeights(compared), np.array([0]), np.array([1.0])).tolist() == [1.25, 1.25]
+
+
+def test_rows_and_features_far_apart_in_size_have_margins():
+    apart = UnitWeights(make_layer(np.array([[1e200], [1e-200]]), rule="topk"))
+    assert label_margins(apart, np.array([0]), np.array([1.0])).tolist() == [0.5, np.inf]
+    weights = UnitWeights(make_layer(np.eye(2)))
+    beyond = Fraction(2) ** 2000
+    assert label_margins(weights, np.array([0, 1]), (beyond, Fraction(1))).tolist() == [1.0, 0.0]
+    assert label_margins(weights, np.array([0, 1]), (Fraction(0), 1 / beyond)).tolist() == [0.0, 1.0]
 
 
 def test_weights_are_held_over_the_power_of_two_above_the_largest():

@@ -1,5 +1,6 @@
 """A witness is judged by its exact logits, wherever within their slacks the float logits lie."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -58,6 +59,38 @@ def test_no_float_logit_within_its_slack_changes_the_verdict(rule, ties):
             assert (fault is None) == expected
             seen.add(expected)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_float_logit_as_far_off_as_its_slack_hides_no_tie(sign):
+    plain = make_layer(np.eye(2))
+    x, active, slack = np.zeros(2), np.array([0]), np.full(2, 0.5)
+    assert witnesses._sigmoid_fault(plain, active, x, Logits(np.array([0.5, -0.5]), slack, 0)) is not None
+    compared = make_layer(np.eye(2), rule="topk")
+    z = np.array([1.5, 0.5]) - (sign < 0) * 4
+    assert witnesses._topk_fault(compared, active, x + z.mean(), Logits(z, slack, 0)) is not None
+
+
+@pytest.mark.parametrize(
+    "x", [(2.0, 1 + 2.0**-52), (-1.0, -2 + 2.0**-51), (-1e6, -1e5), (-100.0, -100.5), (1e6, 1e6 - 0.5)]
+)
+def test_a_logit_just_above_the_threshold_of_sparsemax_is_seen(x):
+    layer, active, exact = make_layer(np.eye(2), rule="sparsemax"), np.array([0]), np.array(x)
+    for slack in (0.0, 1e-9):
+        fault = witnesses._sparsemax_fault(layer, active, exact, Logits(exact.copy(), np.full(2, slack), 0))
+        assert "label 1: expected a logit below the threshold" in fault
+
+
+def test_the_first_feature_outside_is_named_and_each_side_is_looked_at():
+    layer = make_layer(np.eye(3), domain=(-1.0, 1.0))
+    for x, word in (
+        (np.array([0.0, 2.0, 3.0]), "feature 1: expected a value ≤ 1.0, got 2"),
+        ((0, -3, -2), "feature 1: "),
+    ):
+        assert word in witnesses._domain_fault(layer, x)
+    above_alone = replace(layer, low=None)
+    assert "expected a value ≤ 1.0" in witnesses._domain_fault(above_alone, np.array([0.0, 0.0, 2.0]))
+    assert witnesses._domain_fault(above_alone, np.array([-9.0, 0.0, 1.0])) is None
 
 
 def test_labels_far_from_their_boundary_need_no_exact_numbers(monkeypatch):
