@@ -231,6 +231,17 @@ def test_the_first_number_that_is_not_finite_is_named():
         make_layer(np.array([[1.0, np.nan], [np.inf, 2.0]]))
 
 
+def test_the_first_threshold_that_is_no_probability_is_named():
+    for wrong in (0.0, 1.0, -0.5, 1.5):
+        with pytest.raises(ValueError, match=f"strictly between 0 and 1, got {wrong}$"):
+            make_layer(np.eye(3), thresholds=[0.5, wrong, 7.0])
+
+
+def test_one_offset_that_overflows_is_enough_to_refuse():
+    with pytest.raises(ValueError, match="bias minus the logits of thresholds must be finite"):
+        make_layer(np.eye(2), bias=[1.7e308, 0.0], theta=[-1.7e308, 0.0])
+
+
 class Flushed(list):
     """Numbers of a processor that takes results below 2**-1022 for 0."""
 
