@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test campaign test-portable lint bench clean
+.PHONY: demo test campaign mutants test-portable lint bench clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
@@ -30,6 +30,10 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Changes every guard of the trusted code in turn and expects a test to fail; results stay in build/mutants.jsonl.
+mutants: .venv/installed-dev
+	$(BIN)/python tests/mutation/campaign.py
 
 # Trains the layers first (half an hour, once), then measures; results go to benchmarks/results.
 bench: .venv/installed-bench

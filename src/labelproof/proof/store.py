@@ -301,7 +301,8 @@ def _radii(box: float, arrays: dict[str, Array], layer: OutputLayer) -> Radii:
         _require(array is not None and array.dtype == dtype, f"radius_{name}", f"an array of {np.dtype(dtype)}")
     radii = Radii(box, **stored)  # type: ignore[arg-type] # each was checked
     fault = radii.frame_fault(layer)
-    _require(fault is None, "radii", str(fault))
+    if fault is not None:
+        raise ValueError(f"radii: {fault}")
     return radii
 
 
