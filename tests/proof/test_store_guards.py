@@ -134,9 +134,12 @@ def test_other_thresholds_and_other_rounding_errors_are_refused(path):
     rewrite(path, offset_error=error, theta=verification.layer.theta + 1)
     refuse(path, "made with another bias: for label 0", bias=BIAS)
     rewrite(path, theta=verification.layer.theta, offset_error=None)
-    refuse(path, "made without a bias, got one", bias=BIAS)
+    refuse(path, "offset: expected two arrays, offset and offset_error, or neither", bias=BIAS)
     rewrite(path, offset_error=error, offset=None)
+    refuse(path, "offset: expected two arrays, offset and offset_error, or neither", bias=BIAS)
+    rewrite(path, offset_error=None, offset=None)
     refuse(path, "made without a bias, got one", bias=BIAS)
+    rewrite(path, offset=verification.layer.offset, offset_error=error)
     rewrite(path, offset=verification.layer.offset, offset_error=error[:2])
     refuse(path, "offset: expected 3 numbers", bias=BIAS)
 

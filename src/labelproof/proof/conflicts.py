@@ -109,7 +109,7 @@ def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:
     usable = np.isfinite(K).all(axis=(1, 2))
     K[~usable] = np.eye(size)
     guess, error, alpha = _bounded_multipliers(K)
-    return usable & (alpha < 0.5) & (guess - error > 0).all(axis=1)
+    return usable & (alpha < 0.5) & (guess > error).all(axis=1)
 
 
 def _bounded_multipliers(K: Floats) -> tuple[Floats, Floats, Floats]:
