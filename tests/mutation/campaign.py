@@ -226,9 +226,11 @@ def report(names: set[str], results: dict[str, dict[str, Any]], reasons: dict[st
     counts = Counter(reasons[name] for name in listed)
     print(f"\n{len(results)} mutants: {len(results) - len(survived)} killed, {len(listed)} equivalent,", end=" ")
     print(f"{len(survivors)} survivors")
+    died = sum(result["outcome"] == "killed" and result["by"] is None for result in results.values())
+    print(f"  {died:4} of the killed ended without a failing test: by a crash, or after their time")
     for reason, count in counts.most_common():
         print(f"  {count:4} equivalent: {reason}")
-    for title, found in [("survivor", survivors), ("listed, but killed", wrong), ("listed, but gone", stale)]:
+    for title, found in [("survivor", survivors), ("listed, but killed here", wrong), ("listed, but gone", stale)]:
         for name in found:
             print(f"  {title}: {name}")
     return int(bool(survivors or stale))
