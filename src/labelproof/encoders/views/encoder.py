@@ -99,7 +99,7 @@ class ViewsEncoder(Encoder):
 
     @property
     def input_kind(self) -> str:
-        """ "tfidf" of texts, "features" of numbers."""
+        """Return "tfidf" for texts, "features" for numbers."""
         return "tfidf" if self.bases[0].kind == "terms" else "features"
 
     @property
@@ -214,7 +214,7 @@ def _rows(view: View, matrices: Sequence[Any]) -> Any:
     return features.astype(np.float32)
 
 
-def _hidden_rows(matrix: Any, layer: Bag) -> npt.NDArray[np.float32]:
+def _hidden_rows(matrix: Any, layer: Any) -> npt.NDArray[np.float32]:
     weight, bias = layer.weight.detach().cpu().float().numpy(), layer.bias.detach().cpu().float().numpy()
     return np.maximum(np.asarray(matrix @ weight) + bias, 0.0)
 

@@ -45,8 +45,7 @@ def assemble(blended: Blend, refitted: Sequence[Refitted], material: Material) -
     head = LinearHead(encoder.width, len(bias))
     with torch.no_grad():
         for own, trained in zip(encoder.hidden, layers, strict=True):
-            own.weight.copy_(trained.weight.T)
-            own.bias.copy_(trained.bias)
+            own.load_state_dict({"weight": trained.weight.T, "bias": trained.bias})
         head.output.weight.copy_(torch.from_numpy(np.concatenate(list(columns.values()), axis=1)))
         head.output.bias.copy_(torch.from_numpy(np.asarray(bias)))
     return encoder.eval(), head.eval()

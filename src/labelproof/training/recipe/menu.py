@@ -61,11 +61,11 @@ def material_of(training: Dataset) -> Material:
         return Material([base], [counts], texts)
     if training.features is None:
         raise ValueError("head 'auto' needs data with texts or features, got neither")
-    base = GivenNumbers.learned(training.features)
-    matrix = base.matrix(training.features)
+    numbers = GivenNumbers.learned(training.features)
+    matrix = numbers.matrix(training.features)
     if not scipy.sparse.issparse(matrix) and np.count_nonzero(matrix) <= SPARSE * matrix.size and matrix.min() >= 0:
         matrix = scipy.sparse.csr_array(matrix)
-    return Material([base], [matrix])
+    return Material([numbers], [matrix])
 
 
 def plans_for(material: Material) -> list[ViewPlan]:

@@ -108,7 +108,7 @@ def _epoch(network: Network, optimizer: Any, features: Any, labels: Any, order: 
         targets = torch.from_numpy(labels[rows].toarray().astype(np.float32))
         loss = binary_cross_entropy_with_logits(network(features[rows]), targets, reduction="sum") / len(rows)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
 
