@@ -129,6 +129,11 @@ def test_the_closure_sees_through_other_modules():
     assert "foundation/threads.py" in closure([ROOT / "proof" / "result.py"])
 
 
+def test_the_standalone_checker_needs_the_standard_library_alone():
+    for module in imported_modules(ROOT / "proof" / "standalone.py"):
+        assert module.split(".")[0] in sys.stdlib_module_names, module
+
+
 def test_check_runs_in_a_process_that_has_never_imported_the_search(tmp_path):
     import numpy as np
 

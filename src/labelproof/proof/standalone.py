@@ -1,0 +1,460 @@
+"""Prove the verdicts of a stored result again, with Python's standard library and nothing else.
+
+    python standalone.py RESULT.npz WEIGHTS.npz [BIAS.npy]
+
+This file shares no line with the rest of labelproof; copied away, it runs wherever there is Python 3.10. Every stored
+float is taken as the rational number that it is, and all arithmetic is in integers: no proof has a tolerance.
+
+The classifier gives label i the logit z_i(x) = w_i·x + b_i − θ_i, where θ_i is the logit of the label's threshold. It
+predicts the label set A at x if z_i > τ for each i in A and z_i < τ for every other label (ties "inactive": z_i ≤ τ):
+with τ = 0 for the rule sigmoid, with some τ for topk, and for sparsemax with the τ that has t·Σ_A (z_i − τ) = 1. The
+features are within bounds, low ≤ x ≤ high. What can be proven of A:
+
+*Argmaxable*: by a witness, an x within the bounds at which all these inequalities hold.
+
+*Unargmaxable*: by a conflict. If x gave A, then v = (x, s, τ) with s = 1 would satisfy each of these rows:
+
+    label i     ±(w_i·x + (b_i − θ_i)·s − τ) > 0 or ≥ 0      + for i in A; − for the others, ≥ if their ties count
+    scale       s > 0
+    sum_le      s − t·Σ_A (w_i·x + b_i·s − τ) ≥ 0            sparsemax only
+    sum_ge      t·Σ_A (w_i·x + b_i·s − τ) − s ≥ 0            sparsemax only
+    low j       x_j − low_j·s ≥ 0                            for each finite bound
+    high j      high_j·s − x_j ≥ 0                           for each finite bound
+
+A conflict names some of them, one strict at least, that have numbers λ > 0 with Σ λ_r row_r = 0, and no other
+dependence. The inequalities, added up with these λ, read 0 > 0. So no x gives A.
+
+*The radius*, rule sigmoid: the largest ε such that some x, also within ±box, has y_i z_i(x) ≥ ε‖w_i‖ for each label
+with w_i ≠ 0, where y_i = 1 in A and −1 elsewhere; 0 if there is none. A centre x proves it from below. Numbers ν ≥ 0
+prove it from above, with c = Σ ν_i y_i w_i:
+
+    ε Σ ν_i‖w_i‖  ≤  Σ ν_i y_i z_i(x)  ≤  Σ_j max(c_j low_j, c_j high_j) + Σ ν_i y_i (b_i − θ_i).
+
+Stored bounds must also come from this evidence: be looser by no more than rounding in double precision explains.
+
+Exit code: 0 if every verdict is proven (one that says "undecided" claims nothing), 1 if one is not, 2 for bad input.
+"""
+
+import ast
+import hashlib
+import json
+import math
+import re
+import struct
+import sys
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from operator import mul
+from typing import Any, NamedTuple
+
+RULES = {
+    "sigmoid": "a label is active where its logit exceeds 0, or the logit of its threshold",
+    "topk": "the active labels have the largest logits",
+    "sparsemax": "the active labels are the support of sparsemax",
+}
+TIES = {"open": "every inequality is strict", "inactive": "an inactive label may sit on the boundary"}
+WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", "intercept")  # names in a user's file
+CODES = {"b1": "?", "f2": "e", "f4": "f", "f8": "d"}  # of `struct`
+CODES |= {f"i{2**k}": code for k, code in enumerate("bhiq")} | {f"u{2**k}": code for k, code in enumerate("BHIQ")}
+MOST_BYTES = 16 * 2**30  # that the arrays of a file may declare
+
+
+class InputError(Exception):
+    """The files are damaged, or do not belong together."""
+
+
+class ProofError(Exception):
+    """A verdict is not proven by its evidence."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The classifier. Weights and offsets are integers over ``unit``; bounds are fractions, or None for infinity."""
+
+    rule: str
+    ties: str
+    temperature: Fraction
+    low: list[Fraction | None]  # (d,)
+    high: list[Fraction | None]
+    weight: list[list[int]]  # (n_labels, d)
+    offset: list[int]  # (n_labels,): b − θ
+    unit: int
+    has_offset: bool
+    exponents: list[int]  # (n_labels,): no number of the label reaches 2**exponent; ν is for its row over that
+    is_usual: bool  # whether all numbers are so far from 2**±1074 that double precision has its usual rounding errors
+
+    def coefficients(self, i: int) -> list[int]:
+        """Return z_i − τ over (x, s, τ), times ``unit``."""
+        return [*self.weight[i], self.offset[i], 0 if self.rule == "sigmoid" else -self.unit]
+
+    def logits(self, x: list[int], q: int) -> list[int]:
+        """Return each z_i at the point x/q, times unit·q."""
+        return [sum(map(mul, w, x)) + o * q for w, o in zip(self.weight, self.offset, strict=True)]
+
+    @cached_property
+    def norms(self) -> list[int]:
+        """Return each ‖w_i‖, times unit·2**64, rounded down."""
+        return [math.isqrt(sum(map(mul, w, w)) << 128) for w in self.weight]
+
+
+class Claim(NamedTuple):
+    """What is said of a label set: 1 argmaxable, by a witness; 0 unargmaxable, by a conflict; -1 undecided."""
+
+    active: frozenset[int]
+    status: int
+    evidence: Sequence[Any]
+    radius: tuple[Any, ...] | None  # box, lower bound, upper bound, centre, labels, their ν
+
+
+def prove(layer: Layer, claims: Sequence[Claim]) -> None:
+    """Prove every claim, or raise a ProofError that names the label set and what is wrong."""
+    for i, (active, status, evidence, radius) in enumerate(claims):
+        if status >= 0 and (fault := (conflict_fault, witness_fault)[status](layer, active, evidence)):
+            raise ProofError(f"label set {i} is not proven: {fault}")
+        if radius is not None and (fault := radius_fault(layer, active, *radius)):
+            raise ProofError(f"the radius of label set {i} is not proven: {fault}")
+
+
+def witness_fault(layer: Layer, active: frozenset[int], x: Sequence[float | Fraction]) -> str | None:
+    """Return None if the classifier predicts this label set at x, else what is wrong."""
+    if any(isinstance(c, float) and not math.isfinite(c) for c in x):
+        return "its witness is not finite"
+    for j, (c, low, high) in enumerate(zip(x, layer.low, layer.high, strict=True)):
+        if (low is not None and c < low) or (high is not None and c > high):
+            return f"feature {j} of its witness is outside the domain"
+    numerators, q = _integers(x)
+    z = layer.logits(numerators, q)
+    excess = z  # z_i − τ, times a positive number
+    if layer.rule == "sparsemax":  # τ = (Σ_A z_i − 1/t) / |A|
+        t, over = layer.temperature.as_integer_ratio()
+        total = sum(z[i] for i in active)
+        excess = [t * (len(active) * value - total) + over * layer.unit * q for value in z]
+    elif layer.rule == "topk" and 0 < len(active) < len(z):  # τ between the least active and the largest other logit
+        between = min(z[i] for i in active) + max(value for i, value in enumerate(z) if i not in active)
+        excess = [2 * value - between for value in z]
+    elif layer.rule == "topk":  # τ below, or above, all logits
+        excess = [1 if active else -1] * len(z)
+    for i, value in enumerate(excess):
+        if i in active and not value > 0:
+            return f"label {i} is not active at its witness"
+        if i not in active and not (value < 0 or (value == 0 and layer.ties == "inactive")):
+            return f"label {i} is not inactive at its witness"
+    return None
+
+
+def _integers(numbers: Iterable[float | Fraction]) -> tuple[list[int], int]:
+    """Return integers and one positive denominator such that number = integer / denominator."""
+    ratios = [number.as_integer_ratio() for number in numbers]
+    denominator = math.lcm(*{q for _, q in ratios})
+    return [p * (denominator // q) for p, q in ratios], denominator
+
+
+def conflict_fault(layer: Layer, active: frozenset[int], numbers: Sequence[int]) -> str | None:
+    """Return None if the rows of these numbers contradict each other, else what is wrong."""
+    n_labels, most = len(layer.weight), len(layer.low) + 3
+    if not 1 <= len(numbers) <= most or any(a >= b for a, b in pairwise(numbers)):
+        return f"its conflict is not an ascending list of 1 to {most} rows"
+    if not any(r == n_labels or (r < n_labels and (layer.ties == "open" or r in active)) for r in numbers):
+        return "its conflict has no strict inequality"
+    rows = [system_row(layer, number, active) for number in numbers]
+    if [] in rows:
+        return "its conflict names a row that the system does not have"
+    multipliers = only_dependence(rows)
+    if multipliers is None or not min(multipliers) > 0:
+        return "its conflict's rows have not one linear dependence, of positive multipliers"
+    if any(sum(map(mul, multipliers, column)) != 0 for column in zip(*rows, strict=True)):
+        return "its conflict's rows have no linear dependence"
+    return None
+
+
+def system_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
+    """Return a row over (x, s, τ) times a positive number that makes it coprime integers; [] if there is no such row.
+
+    They are numbered: the labels, scale, sum_le, sum_ge, low 0, low 1, …, high 0, high 1, …
+    """
+    d, kind, row = len(layer.low), number - len(layer.weight), [0] * (len(layer.low) + 2)
+    if kind < 0:
+        row = [c if number in active else -c for c in layer.coefficients(number)]
+    elif kind == 0:  # without offsets, and bounds other than 0, nothing depends on s
+        row[d] = int(layer.rule == "sparsemax" or layer.has_offset or any([*layer.low, *layer.high]))
+    elif kind <= 2 and layer.rule == "sparsemax":
+        t, over = layer.temperature.as_integer_ratio()
+        row = [t * sum(column) for column in zip(row, *map(layer.coefficients, active), strict=True)]
+        row[d] -= over * layer.unit
+        row = [c if kind == 2 else -c for c in row]
+    elif kind > 2 and (bound := (layer.low + layer.high)[kind - 3]) is not None:
+        row[d], row[(kind - 3) % d] = bound.as_integer_ratio()
+        row[d if kind - 3 < d else (kind - 3) % d] *= -1
+    divisor = math.gcd(*row)
+    return [c // (divisor or 1) for c in row] if divisor or kind < 0 else []
+
+
+def only_dependence(rows: list[list[int]]) -> list[int] | None:
+    """Return the only candidate for integers λ, not all 0, with Σ λ_r rows_r = 0; None if all rows but one depend.
+
+    Elimination without fractions (Bareiss) in a table with a line for each column of the rows: what it leaves are
+    minors of the table, so every division is exact. If the rows are independent, the candidate does not cancel them.
+    """
+    table, before, n = [list(column) for column in zip(*rows, strict=True)], 1, len(rows) - 1
+    for k in range(n):
+        i = next((i for i in range(k, len(table)) if table[i][k]), None)
+        if i is None:
+            return None
+        table[k], table[i] = table[i], table[k]
+        pivot, *others = table[k][k:]
+        for line in table[k + 1 :]:
+            factor = line[k]
+            line[k + 1 :] = [(pivot * a - factor * b) // before for a, b in zip(line[k + 1 :], others, strict=True)]
+        before = pivot
+    multipliers = [0] * n + [before]
+    for k in reversed(range(n)):
+        multipliers[k] = -sum(map(mul, table[k][k + 1 :], multipliers[k + 1 :])) // table[k][k]
+    return multipliers if before > 0 else [-m for m in multipliers]
+
+
+def radius_fault(
+    layer: Layer, active: frozenset[int], box: Fraction, lower: float, upper: float, x: Any, labels: Any, nu: Any
+) -> str | None:
+    """Return None if both bounds are proven, and as tight as their evidence, else what is wrong."""
+    low = [-box if bound is None else max(bound, -box) for bound in layer.low]
+    high = [box if bound is None else min(bound, box) for bound in layer.high]
+    if any(a > b for a, b in zip(low, high, strict=True)):
+        return None if lower == upper == 0 else "expected 0, since the box leaves no input"
+    least: Any = 0
+    if all(a <= c <= b for a, c, b in zip(low, x, high, strict=True)):
+        numerators, q = _integers(x)
+        signed = [z if i in active else -z for i, z in enumerate(layer.logits(numerators, q))]
+        distances = (Fraction(z << 64, (norm + 1) * q) for z, norm in zip(signed, layer.norms, strict=True) if norm)
+        least = min(distances, default=math.inf)
+    most = _radius_from_above(layer, active, low, high, labels, nu)
+    loosest_below, loosest_above = 0, math.inf
+    if layer.is_usual:
+        shift = max((Fraction(abs(o) << 64, n) for o, n in zip(layer.offset, layer.norms, strict=True) if n), default=0)
+        reach, unit = (math.isqrt(len(x)) + 1) * box + 2, Fraction(2 * len(x) + 32, 2**49)
+        loosest_below = least * Fraction(1 - 1e-9) - unit * reach * (1 + shift)
+        loosest_above = most * Fraction(1 + 1e-9) + unit * (reach + shift)
+    if not max(0, loosest_below) <= lower <= max(0, least):
+        return f"its centre does not give the lower bound {lower}"
+    if not max(0, most) <= upper <= max(0, loosest_above):
+        return f"its multipliers do not give the upper bound {upper}"
+    return None
+
+
+def _radius_from_above(layer: Layer, active: frozenset[int], low: Any, high: Any, labels: Any, stored: Any) -> Any:
+    """Return the right-hand side of the docstring's inequality over Σ ν_i‖w_i‖, or infinity if ν proves nothing."""
+    if not all(0 <= number < math.inf for number in stored):
+        return math.inf
+    nu, _ = _integers(Fraction(m) / Fraction(2) ** layer.exponents[i] for i, m in zip(labels, stored, strict=True))
+    signed = [m if i in active else -m for i, m in zip(labels, nu, strict=True)]
+    length = sum(m * layer.norms[i] for i, m in zip(labels, nu, strict=True))
+    if length == 0:
+        return math.inf
+    c = [sum(map(mul, signed, column)) for column in zip(*(layer.weight[i] for i in labels), strict=True)]
+    most = sum(max(cj * a, cj * b) for cj, a, b in zip(c, low, high, strict=True))
+    return (most + sum(m * layer.offset[i] for i, m in zip(labels, signed, strict=True))) * 2**64 / length
+
+
+# The rest of the file reads files. An error of any kind in there is bad input.
+
+
+class Array(NamedTuple):
+    """The content of an .npy file; ``flat`` has the numbers row by row, and is empty for text."""
+
+    type: str
+    shape: tuple[int, ...]
+    flat: Sequence[Any]
+
+
+def read(result: str, weights: str, bias: str | None = None) -> tuple[Layer, list[Claim]]:
+    """Read the classifier and what a result claims of it; raise an InputError if they do not belong together."""
+    try:
+        stored, given = _read_arrays(result), _read_arrays(weights)
+        if bias is not None:
+            given["bias"], *_ = _read_arrays(bias).values()
+        header = _header(stored)
+        layer = _layer(header, stored, given)
+        return layer, _claims(header, stored, layer)
+    except ProofError:
+        raise
+    except Exception as error:
+        told = error if isinstance(error, ValueError | OSError) else repr(error)
+        raise InputError(f"{result} with {weights}: damaged, or not what they should be ({told!s:.200})") from error
+
+
+def _require(condition: object, expected: str) -> None:
+    if not condition:
+        raise ValueError(f"expected {expected}")
+
+
+def _read_arrays(path: str) -> dict[str, Array]:
+    """Read the arrays of an .npz file, or the one of an .npy file as ``weight``; nothing is unpickled."""
+    with open(path, "rb") as stream:
+        if stream.read(6) == b"\x93NUMPY":
+            stream.seek(0)
+            return {"weight": _parse(stream.read())}
+        with zipfile.ZipFile(stream) as archive:
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            _require(len(members) == len(archive.infolist()), "each array once")
+            _require(sum(m.file_size for m in members.values()) <= MOST_BYTES, f"at most {MOST_BYTES} bytes of arrays")
+            contents = {name: archive.read(member) for name, member in members.items()}
+            _require(
+                all(len(contents[name]) == members[name].file_size for name in members), "arrays of declared sizes"
+            )
+            return {name: _parse(data) for name, data in contents.items()}
+
+
+def _parse(data: bytes) -> Array:
+    """Read the .npy format: 8 bytes of magic and version, the length of a header, the header, the numbers."""
+    width = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4}[data[:8]]
+    start = 8 + width + int.from_bytes(data[8 : 8 + width], "little")
+    _require(start <= min(10_000, len(data)), "a short header")
+    header = ast.literal_eval(data[8 + width : start].decode("latin1").strip())
+    shape, by_column, descr = header.pop("shape"), header.pop("fortran_order"), str(header.pop("descr"))
+    _require(re.fullmatch(r"[<>=|]?([biuf]\d|[US]\d+)", descr) and not header, f"numbers or text, got {descr}")
+    kind, order = descr.lstrip("<>=|"), ">" if descr[0] == ">" else "<"
+    size = int(kind[1:]) * (4 if kind[0] == "U" else 1)
+    _require(min(shape, default=0) >= 0 and math.prod(shape) * size == len(data) - start, f"numbers of shape {shape}")
+    flat = struct.unpack(f"{order}{math.prod(shape)}{CODES[kind]}", data[start:]) if kind[0] not in "US" else ()
+    if by_column and len(shape) == 2:
+        flat = tuple(number for i in range(shape[0]) for number in flat[i :: shape[0]])
+    return Array(kind, shape, flat)
+
+
+def _take(arrays: dict[str, Array], name: str, kind: str, *shape: int | None) -> Sequence[Any]:
+    """Return the numbers of the array of this name, which must have this type and shape; None is any length."""
+    got = arrays.get(name, Array("nothing", (), ()))
+    fits = len(got.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, got.shape, strict=True))
+    _require(fits and got.type == kind, f"{name} of type {kind} and shape {shape}, got {got.type} {got.shape}")
+    return got.flat
+
+
+def _header(arrays: dict[str, Array]) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(bytes(_take(arrays, "header", "u1", None)).decode())
+    names, box, eps = header["label_names"], header["box"], header["eps"]
+    _require(header["format"] == "labelproof verification" and header["version"] == 1, "a result of version 1")
+    _require(header["rule"] in RULES and header["ties"] in TIES, "a known rule and treatment of ties")
+    _require(0 < header["temperature"] < math.inf, "a positive temperature")
+    _require(isinstance(eps, float) and eps >= 0, "a number eps ≥ 0")
+    _require(names is None or len(names) == header["n_labels"], "one name for each label")
+    _require(box is None or (isinstance(box, float) and 1e-150 <= box <= 1e150), "a box from 1e-150 to 1e150")
+    _require(box is None or header["rule"] == "sigmoid", "radii with the rule sigmoid only")
+    if header["certified"] is not True:
+        raise ProofError("no verdict is proven: the file was made without evidence (certify=False)")
+    return header
+
+
+def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Array]) -> Layer:
+    """Return the classifier of the given numbers, if it is the one that the result was made for."""
+    bias = next((_floats(given.pop(name)) for name in BIASES if name in given), None)
+    matrices = [given[name] for name in WEIGHTS if name in given][:1]
+    matrices = matrices or [array for array in given.values() if len(array.shape) == 2 and array.flat]
+    _require(len(matrices) == 1 and len(matrices[0].shape) == 2, f"one matrix, best called {', '.join(WEIGHTS)}")
+    (n, d), flat = matrices[0].shape, _floats(matrices[0])
+    digest = hashlib.sha256(f"{n} {d} ".encode() + struct.pack(f"<{n * d}d", *(w + 0.0 for w in flat)))  # −0 is 0
+    _require((n, d) == (header["n_labels"], header["d"]), f"weights of another shape than {n, d}")
+    _require(digest.hexdigest() == header["weight_sha256"], "the weights that were verified, got others")
+
+    theta = _take(arrays, "theta", "f8", n) if "theta" in arrays else None
+    _require(theta is None or header["rule"] == "sigmoid", "thresholds with the rule sigmoid only")
+    exact = [Fraction(b) - Fraction(t) for b, t in zip(bias or [0.0] * n, theta or [0.0] * n, strict=True)]
+    has_offset = bias is not None or theta is not None
+    _require(has_offset == ("offset" in arrays), f"{'no' if has_offset else 'the'} bias, as was verified")
+    offset, error = (_take(arrays, a, "f8", n) if has_offset else (0.0,) * n for a in ("offset", "offset_error"))
+    same = all(o == float(x) and Fraction(o) + Fraction(e) == x for o, e, x in zip(offset, error, exact, strict=True))
+    _require(same, "the bias that was verified, got another")
+
+    low, high = _bounds(arrays, "low", d, -math.inf), _bounds(arrays, "high", d, math.inf)
+    _require(all(x is None or y is None or x <= y for x, y in zip(low, high, strict=True)), "low ≤ high")
+    numbers, unit = _integers([*flat, *exact])
+    return Layer(
+        *(header["rule"], header["ties"], Fraction(float(header["temperature"])), low, high),
+        *(_rows(numbers[: n * d], d), numbers[n * d :], unit, has_offset),
+        exponents=[math.frexp(max(map(abs, (*w, o))))[1] for w, o in zip(_rows(flat, d), offset, strict=True)],
+        is_usual=all(x == 0 or 2.0**-400 < abs(x) < 2.0**400 for x in (*flat, *offset, header["box"] or 0)),
+    )
+
+
+def _bounds(arrays: dict[str, Array], side: str, d: int, free: float) -> list[Fraction | None]:
+    bounds = _take(arrays, side, "f8", d) if side in arrays else [free] * d
+    return [None if bound == free else Fraction(bound) for bound in bounds]  # no NaN, and no other infinity
+
+
+def _floats(array: Array) -> list[float]:
+    _require(all(-(2**53) <= number <= 2**53 for number in array.flat if isinstance(number, int)), "integers ≤ 2**53")
+    _require(all(map(math.isfinite, array.flat)), "finite numbers")
+    return list(map(float, array.flat))
+
+
+def _claims(header: dict[str, Any], arrays: dict[str, Array], layer: Layer) -> list[Claim]:
+    """Return what a result says, after checks that its arrays fit together."""
+    n_labels, d, n = len(layer.weight), len(layer.low), len(_take(arrays, "indptr", "i8", None)) - 1
+    sets = _parts(arrays, "indptr", "indices", n, n_labels)
+    evidence = _parts(arrays, "conflict_ptr", "conflict_rows", n, n_labels + 3 + 2 * d)
+    status, point_of = _take(arrays, "status", "i1", n), _take(arrays, "point_of", "i8", n)
+    points = _rows(_take(arrays, "points", "f8", None, d), d)
+    fractions = {int(i): list(map(_fraction, x)) for i, x in header["fractions"].items()}
+    undecided = {int(i) for i, _ in header["reasons"].items()}
+    yes = [i for i in range(n) if status[i] == 1]
+    _require(all(a < b for labels in sets for a, b in pairwise(labels)), "ascending labels in each set")
+    _require(set(status) <= {-1, 0, 1}, "a status of 1, 0 or -1")
+    _require(all(-1 <= p < len(points) for p in point_of), "each witness among the points")
+    _require(all(len(x) == d for x in fractions.values()), f"fractions of {d} features")
+    _require(all(i in undecided for i in range(n) if status[i] < 0), "a reason for each undecided set")
+    for i in yes:
+        evidence[i] = points[point_of[i]] if point_of[i] >= 0 else fractions[i]
+    radii: dict[int, Any] = {}
+    if header["box"] is not None:
+        m, box = len(yes), [Fraction(header["box"])] * len(yes)
+        lower, upper = _take(arrays, "radius_lower", "f8", m), _take(arrays, "radius_upper", "f8", m)
+        centres = _rows(_take(arrays, "radius_centers", "f8", m, d), d)
+        labels = _parts(arrays, "radius_ptr", "radius_rows", m, n_labels)
+        nu = _parts(arrays, "radius_ptr", "radius_multipliers", m)
+        _require(yes == list(_take(arrays, "radius_sets", "i8", m)), "a radius for each argmaxable set")
+        radii = dict(zip(yes, zip(box, lower, upper, centres, labels, nu, strict=True), strict=True))
+    return [Claim(frozenset(sets[i]), status[i], evidence[i], radii.get(i)) for i in range(n)]
+
+
+def _parts(arrays: dict[str, Array], pointers: str, name: str, n: int, stop: int | None = None) -> list[Sequence[Any]]:
+    """Cut an array into n parts where another one says: floats, or integers from 0 up to ``stop``."""
+    ends, flat = _take(arrays, pointers, "i8", n + 1), _take(arrays, name, "f8" if stop is None else "i8", None)
+    _require(ends[0] == 0 and ends[-1] == len(flat) and all(a <= b for a, b in pairwise(ends)), f"ascending {pointers}")
+    _require(stop is None or all(0 <= number < stop for number in flat), f"{name} from 0 up to {stop}")
+    return [flat[a:b] for a, b in pairwise(ends)]
+
+
+def _rows(flat: Sequence[Any], d: int) -> list[Any]:
+    return [flat[i : i + d] for i in range(0, len(flat), d)]
+
+
+def _fraction(text: str) -> Fraction:
+    _require(re.fullmatch(r"-?0x[0-9a-f]+/0x[0-9a-f]+", text), "fractions like 0x1/0x2")
+    return Fraction(*(int(part, 16) for part in text.split("/")))
+
+
+def main(paths: Sequence[str]) -> int:
+    """Prove the result in the first file from the weights in the second; say what holds, and return the exit code."""
+    if not 2 <= len(paths) <= 3:
+        print("usage: python standalone.py RESULT.npz WEIGHTS.npz [BIAS.npy]", file=sys.stderr)
+        return 2
+    try:
+        layer, claims = read(*paths)
+        prove(layer, claims)
+    except (InputError, ProofError) as error:
+        print(f"{'Refused' if isinstance(error, InputError) else 'Not proven'}: {error}.", file=sys.stderr)
+        return 2 if isinstance(error, InputError) else 1
+    yes, no, undecided = (sum(claim.status == status for claim in claims) for status in (1, 0, -1))
+    print(f"Proven: {yes} label sets argmaxable, {no} unargmaxable. Undecided, so not claimed: {undecided}.")
+    print(f"Rule {layer.rule}: {RULES[layer.rule]}.\nTies {layer.ties}: {TIES[layer.ties]}.")
+    low, high = {*layer.low}, {*layer.high}
+    words = "all features" if low == {None} else "nonnegative features" if low == {Fraction(0)} else ""
+    print(f"Domain: {words if words and high == {None} else 'features within the bounds in the file'}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr] # paths and signs that a console cannot show
+    sys.exit(main(sys.argv[1:]))
