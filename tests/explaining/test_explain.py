@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact_oracle import is_argmaxable
 
 import labelproof as lp
+from exact_oracle import is_argmaxable
 from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.rounding import float_rows
