@@ -13,9 +13,11 @@ import scipy.sparse
 from typer.testing import CliRunner
 
 import labelproof as lp
-from labelproof.cli import app, files
-from labelproof.errors import DataFormatError
+from labelproof.cli import app
+from labelproof.data import read_label_file
+from labelproof.errors import LabelproofError
 from labelproof.foundation.compilation import announcing_compilation
+from labelproof.importers import read_layer
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
 SETS = [[], [0], [0, 1], [0, 1, 2], [0]]
@@ -79,7 +81,7 @@ def test_python_m_labelproof_is_the_command_line(folder):
     done = subprocess.run([*command, "count", "4", "2", "--json"], capture_output=True, text=True, check=True)  # noqa: S603
     assert json.loads(done.stdout)["argmaxable"] == "8"
     failed = subprocess.run([*command, "verify", "absent.npy", "-l", "Y.txt"], capture_output=True, text=True)  # noqa: S603
-    assert (failed.returncode, failed.stdout, failed.stderr) == (2, "", "error: absent.npy: no such file\n")
+    assert (failed.returncode, failed.stdout, failed.stderr) == (2, "", "error: absent.npy: no such file or folder\n")
 
 
 def test_a_terminal_without_mathematical_signs_is_no_obstacle():
@@ -220,18 +222,18 @@ def test_undecided_sets_are_counted(folder):
         (lambda: np.save("W.npy", np.array([{}], dtype=object), allow_pickle=True), "pickled Python objects"),
         (
             lambda: np.save("W.npy", np.array([[1.0, np.nan], [0.0, 1.0]])),
-            "weight must be finite, got nan at index (0, 1)",
+            "W.npy: the weight must be finite, got nan at label 0, feature 1",
         ),
-        (lambda: np.save("W.npy", np.ones((3, 0))), "weight must have shape (n_labels, d)"),
-        (lambda: np.save("W.npy", np.ones((0, 3))), "weight must have shape (n_labels, d)"),
-        (lambda: np.save("W.npy", np.ones(3)), "weight must have shape (n_labels, d)"),
+        (lambda: np.save("W.npy", np.ones((3, 0))), "weight must have shape (n_labels, n_features)"),
+        (lambda: np.save("W.npy", np.ones((0, 3))), "weight must have shape (n_labels, n_features)"),
+        (lambda: np.save("W.npy", np.ones(3)), "weight must have shape (n_labels, n_features)"),
         (lambda: np.save("W.npy", np.array([["a", "b"]])), "weight must hold real numbers"),
         (lambda: Path("Y.txt").write_text("0 3\n"), "labels[0] must hold indices from 0 to 2, got 3"),
         (lambda: Path("Y.txt").write_text("0 -1\n"), "labels[0] must hold indices from 0 to 2, got -1"),
         (lambda: Path("Y.txt").write_text("1\n0 2 0\n"), "labels[1] must name each label once, got 0 more than once"),
         (lambda: Path("Y.txt").write_text("1\n0 x\n"), "Y.txt, line 2: expected label indices"),
         (lambda: Path("Y.txt").write_text(""), "Y.txt: expected at least one label set, got none"),
-        (lambda: Path("Y.txt").write_bytes(b"\xff\n"), "Y.txt: expected text in UTF-8, got byte 0xff"),
+        (lambda: Path("Y.txt").write_bytes(b"\xff\n"), "Y.txt, line 1: expected text in UTF-8, got byte 0xff"),
     ],
 )
 def test_bad_files_end_in_one_sentence_and_write_nothing(folder, change, message):
@@ -294,7 +296,7 @@ def write_npz(**arrays):
 )
 def test_weights_are_read_from(folder, name, write):
     write()
-    weight = files.read_classifier(Path(name)).weight
+    weight = read_layer(name).weight
     np.testing.assert_array_equal(weight, WEIGHT)
     assert weight.dtype.isnative
 
@@ -305,29 +307,35 @@ def test_weights_are_read_from(folder, name, write):
         ("W.csv", "width,height\n1,0\n", r"W\.csv: expected rows of numbers: .*'width'.*is that a header line\?"),
         ("W.csv", "1,0\n1\n", r"W\.csv: expected rows of numbers: the number of columns changed"),
         ("W.csv", "\n", r"W\.csv: expected rows of numbers, got an empty file"),
-        ("W.safetensors", "", r"expected a file \.npy, \.npz, \.csv, \.tsv or \.txt, got '\.safetensors'"),
-        ("W.npz", "no zip", r"W\.npz: damaged, or not a file of this kind"),
+        ("W.safetensors", "", r"W\.safetensors: expected the header of a safetensors file"),
+        ("W.pkl", "", r"W\.pkl: expected a file that is safe to open, got a pickle"),
+        ("W.doc", "", r"W\.doc: expected \.safetensors, \.npz, .* got \.doc"),
+        ("W.npz", "no zip", r"W\.npz: expected a zip file"),
     ],
 )
 def test_weights_are_not_read_from(folder, name, content, message):
     Path(name).write_text(content)
-    with pytest.raises(DataFormatError, match=message):
-        files.read_classifier(Path(name))
+    with pytest.raises(LabelproofError, match=message):
+        read_layer(name)
+    for verb in (["verify", name, "-l", "Y.txt"], ["explain", name, "--set", "0"]):
+        assert run(*verb).exit_code == 2
 
 
 def test_a_choice_of_weights_is_refused(folder):
     write_npz(first=WEIGHT, second=WEIGHT)
-    with pytest.raises(DataFormatError, match="expected an array 'weight' or 'W', got first, second"):
-        files.read_classifier(Path("W.npz"))
-    with pytest.raises(DataFormatError, match="expected one array, got first, second"):
-        files.read_classifier(Path("W.npy"), Path("W.npz"))
+    with pytest.raises(LabelproofError, match="expected one matrix, got first 3×2, second 3×2: say which"):
+        read_layer("W.npz")
+    with pytest.raises(LabelproofError, match="expected one array, got first, second"):
+        read_layer("W.npy", bias="W.npz")
+    assert_refused(run("verify", "W.npz", "-l", "Y.txt"), "W.npz: expected one matrix, got first 3×2, second 3×2")
+    assert report("verify", "W.npz", "-l", "Y.txt", "--weight-key", "second")["status"] == STATUS
 
 
 def test_a_bias_may_be_a_column_or_a_row(folder):
     Path("b.csv").write_text("0.5\n-0.25\n1\n")
     np.save("row.npy", BIAS[None])
     for name in ("b.csv", "row.npy"):
-        np.testing.assert_array_equal(files.read_classifier(Path("W.npy"), Path(name)).bias, BIAS)
+        np.testing.assert_array_equal(read_layer("W.npy", bias=name).bias, BIAS)
 
 
 # Files of labels
@@ -407,10 +415,16 @@ def test_labels_are_read_from(folder, name, write):
             lambda: Path("Y.jsonl").write_text("[true]\n"),
             "Y.jsonl, line 1: expected a label's name or index",
         ),
-        ("Y.jsonl", lambda: Path("Y.jsonl").write_text('{"tags": []}\n'), "expected a list, or an object with a list"),
+        ("Y.jsonl", lambda: Path("Y.jsonl").write_text('{"tags": []}\n'), "expected a column 'labels'"),
+        (
+            "Y.jsonl",
+            lambda: Path("Y.jsonl").write_text('[0]\n{"tags": []}\n'),
+            "line 2: expected a list, or an object with a list of 'labels', got tags",
+        ),
+        ("Y.jsonl", lambda: Path("Y.jsonl").write_text("7\n"), "expected a list, or an object with a list"),
         ("Y.jsonl", lambda: Path("Y.jsonl").write_text("[0\n"), "Y.jsonl, line 1: "),
         ("Y.jsonl", lambda: Path("Y.jsonl").write_text("[" * 100_000), "Y.jsonl, line 1: "),
-        ("Y.parquet", lambda: Path("Y.parquet").write_text(""), "expected a file .npy"),
+        ("Y.parquet", lambda: Path("Y.parquet").write_text(""), "damaged, or not a Parquet file"),
     ],
 )
 def test_labels_are_not_read_from(folder, name, write, message):
@@ -428,16 +442,22 @@ def test_label_names_need_a_list_of_names(folder):
 def test_label_names_must_differ_and_be_complete(folder):
     Path("names.txt").write_text("cat\ndog\ncat\n")
     assert_refused(run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"), "in line 3, got 'cat' again")
+    Path("names.txt").write_text("cat\ndog\nbird\nfish\n")
+    assert_refused(
+        run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"), "expected 3 label names, one a line, got 4"
+    )
     Path("names.txt").write_text("cat\ndog\n")
     assert_refused(
-        run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"), "expected 3 label names, one a line, got 2"
+        run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"),
+        "W.npy: expected 2 rows, one for each label, got shape (3, 2): transpose it",
     )
 
 
 def test_a_number_in_a_file_is_a_name_where_labels_are_named_by_numbers(folder):
     Path("names.txt").write_text("401\n402\n2\n")
     Path("Y.txt").write_text("2\n401;402\n")
-    assert files.read_labels(Path("Y.txt"), ["401", "402", "2"]) == [[2], [0, 1]]
+    found = read_label_file("Y.txt", label_names=["401", "402", "2"])
+    assert [active.tolist() for active in found.sets] == [[2], [0, 1]]
     Path("Y.txt").write_text("1\n")
     assert_refused(
         run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"), "line 1: expected a label's name"
@@ -502,7 +522,7 @@ def test_explain_takes_indices_or_names(folder):
         ([], "one of --set and --set-names must be given, got neither"),
         (["--set", "0", "--set-names", "cat"], "one of --set and --set-names must be given, got both"),
         (["--set-names", "cat"], "--set-names needs --label-names, got none"),
-        (["--set-names", "cow", "--label-names", "names.txt"], "expected a label's name or index, got 'cow'"),
+        (["--set-names", "cow", "--label-names", "names.txt"], "expected a label's name, got 'cow'; the nearest is"),
         (["--set", "cat"], "expected label indices separated by commas or spaces"),
         (["--set", "0,7"], "7"),
     ],
@@ -515,11 +535,21 @@ def test_explain_refuses(folder, words, message):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_reader_who_leaves_is_no_failed_requirement(options):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["count", "1000", "50", "-k", "8"],
+        ["count", "1000", "50", "-k", "8", "--json"],
+        ["--help"],
+        ["count", "--help"],
+        ["--version"],
+        [],
+    ],
+)
+def test_a_reader_who_leaves_is_no_failed_requirement(words):
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "labelproof", "count", "1000", "50", "-k", "8", *options]
+    command = [sys.executable, "-m", "labelproof", *words]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)  # noqa: S603
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import labelproof
+import labelproof.auditing.auditor
 from labelproof.cli import app
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
@@ -123,6 +125,35 @@ def test_options_reach_the_audit(folder):
     assert answer("W.npz", "--labels", "Y.txt", "--serving-dtype", "bfloat16")["serving"]["dtype"] == "bfloat16"
 
 
+@pytest.mark.parametrize(
+    ("words", "seconds"), [([], 60.0), (["--time-limit", "3"], 3.0), (["--time-limit", "inf"], np.inf)]
+)
+def test_the_time_limit_is_that_of_the_function_unless_another_is_asked_for(folder, monkeypatch, words, seconds):
+    caught = []
+    verify = labelproof.auditing.auditor.verify
+
+    def watched(*arguments, **options):
+        caught.append(options["time_limit"])
+        return verify(*arguments, **options)
+
+    monkeypatch.setattr(labelproof.auditing.auditor, "verify", watched)
+    assert run("W.npz", "--labels", "Y.txt", *words).exit_code == 0
+    assert set(caught) == {seconds}
+    if not words:
+        caught.clear()
+        labelproof.audit("W.npz", "Y.txt")
+        assert set(caught) == {seconds}
+
+
+def test_a_share_of_the_command_line_is_a_decimal(folder):
+    np.savez("W.npz", weight=np.vstack([np.eye(7), -np.eye(7)]))
+    rows = [[j if j != i else j + 7 for j in range(7)] for i in range(7)] + [[i] for i in range(14)] * 6
+    Path("Y.txt").write_text("".join(" ".join(map(str, row)) + "\n" for row in (rows + [[0]] * 100)[:100]))
+    for share, code in (("0.07", 0), ("0.071", 1)):
+        words = ["verify", "W.npz", "-l", "Y.txt", "--fail-under", share]
+        assert CliRunner().invoke(app, words).exit_code == code
+
+
 def test_control_characters_in_names_do_not_reach_the_terminal(folder):
     Path("names.txt").write_text("cat\x1b[31m\ndog\nfish\n")
     result = run("W.npz", "--labels", "Y.txt", "--label-names", "names.txt")
@@ -144,7 +175,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "Y.txt", "--reach", "--features", "F.npy"], "either --features or --reach"),
         (["W.npz", "--labels", "Y.txt", "-o", "taken"], "--output must be a new or empty folder"),
         (["W.npz", "--labels", "data.csv", "--part", "test", "--label-names", "names.txt"], "expected the part 'test'"),
-        (["W.npz", "--labels", "data.csv"], "label_names must be given, in the order of the model's 3 rows"),
+        (["W.npz", "--labels", "data.csv"], "names need --label-names, in the order of the model's 3 rows), got 'cat'"),
         (["W.npz", "--labels", "other.csv", "--label-names", "names.txt"], "got 'bird'; the nearest is"),
         (["W.npz", "--labels", "nothing.csv", "--label-names", "names.txt"], "--label-column"),
         (["W.npz", "--labels", "Y.txt", "-o", "Y.txt/audit"], "--output must be a folder that can be written"),

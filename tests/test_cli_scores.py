@@ -223,7 +223,7 @@ def test_wrong_files_are_refused_by_name(folder):
         ("flat.npy", "Y.npy", "flat.npy: expected numbers of shape (examples, labels)"),
         ("nan.npy", "Y.npy", "y_score must not be NaN"),
         ("text.npy", "Y.npy", "text.npy: expected"),
-        ("S.npy", "two.npy", "y_true must be 0 or 1, got 2"),
+        ("S.npy", "two.npy", "two.npy: labels must be 0 or 1, got 2"),
         ("many.npz", "Y.npy", "many.npz: expected an array 'scores', got a, b"),
         ("words.csv", "Y.npy", "words.csv: expected rows of numbers"),
         ("head.csv", "Y.npy", "head.csv: expected rows of numbers, got none"),

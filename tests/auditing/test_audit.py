@@ -237,6 +237,20 @@ def test_requirements_decide_whether_the_model_passes():
     assert not audit(TRIANGLE, [[0]], required=[[0, 1, 2]]).passed
 
 
+@pytest.mark.parametrize(("share", "passed"), [(0.07, True), (0.0700001, False), (0.29, False), (0, True)])
+def test_a_share_is_compared_as_the_decimal_that_it_is(share, passed, tmp_path):
+    weight = np.vstack([np.eye(7), -np.eye(7)])  # of label i and i + 7 exactly one is on
+    possible = [[j if j != i else j + 7 for j in range(7)] for i in range(7)]
+    impossible = [[i, j] for i in range(14) for j in range(i)]
+    sets = possible + impossible + [[0], [1]]
+    found = audit(weight, sets, ties="open", fail_under=share, n_explained=0)
+    assert found.document["groups"][0]["argmaxable"] == 7
+    assert len(found.document["groups"][0]["status"]) == 100
+    assert found.passed is passed
+    found.save(tmp_path / "audit")
+    assert read_document(tmp_path / "audit")["requirements"]["passed"] is passed
+
+
 @pytest.mark.parametrize(
     ("required", "message"),
     [

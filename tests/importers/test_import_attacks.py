@@ -1,7 +1,6 @@
-"""Files made to do harm: each is refused in one sentence, soon, and without much memory."""
+"""Files made to do harm: each is refused in one sentence, and without much memory."""
 
 import io
-import time
 import tracemalloc
 import zipfile
 from contextlib import contextmanager
@@ -18,14 +17,12 @@ from labelproof.importers.archives import refuse_bombs
 
 @contextmanager
 def cheaply():
-    """Everything inside takes under 16 MiB of memory, and under five seconds on any machine."""
-    start = time.perf_counter()
+    """Everything inside takes under 16 MiB of memory."""
     tracemalloc.start()
     yield
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2**24
-    assert time.perf_counter() - start < 5
 
 
 def npy_header(shape):

@@ -277,8 +277,8 @@ def test_an_array_a_list_and_a_layer_are_layers():
 
 
 def test_something_else_is_no_layer():
-    with pytest.raises(ValueError, match=r"model must be an array, a torch module, .* got builtins.str"):
-        layer_of("model")
+    with pytest.raises(ValueError, match=r"model must be a path, an array, a torch module, .* got builtins.int"):
+        layer_of(7)
     with pytest.raises(ValueError, match=r"got labelproof.decisions.thresholds.Threshold"):
         layer_of(Threshold())
     with pytest.raises(ValueError, match="the weight must take up at most"):

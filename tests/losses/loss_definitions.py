@@ -35,7 +35,7 @@ EVERY_LOSS = {
     "sigmoidF1": SigmoidF1Loss,
     "sigmoidF1, micro": lambda **k: SigmoidF1Loss(2.0, 0.5, average="micro", **k),
     "sigmoidF1, samples": lambda **k: SigmoidF1Loss(average="samples", **k),
-    "unboundedF1": UnboundedF1Loss,
+    "unboundedF1, of sigmoids": lambda **k: UnboundedF1Loss(scores="sigmoid", **k),
     "jaccard, weighted": lambda **k: ConfusionLoss("jaccard", average="weighted", **k),
 } | {metric: lambda metric=metric, **k: ConfusionLoss(metric, f_beta=2.0, **k) for metric in METRICS}
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from loss_definitions import AVERAGES, METRICS, a_batch, defined_confusion_loss
+from loss_definitions import AVERAGES, METRICS, a_batch, counts, defined_confusion_loss
 from sklearn import metrics as sk
 from torch.autograd import gradcheck, gradgradcheck
 
 from labelproof.losses import ConfusionLoss, SigmoidF1Loss, UnboundedF1Loss
-from labelproof.losses.confusion import average_loss, confusion_loss
+from labelproof.losses.averaging import Aim, average_loss
+from labelproof.losses.confusion import confusion_loss, unbounded_f1_loss
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -139,7 +140,7 @@ def test_smoothing_makes_false_positives_of_an_absent_label_cost_something():
 def test_one_positive_among_millions_is_a_positive():
     counts = torch.tensor([0.5, 1.0, 1.0, 3e6])
     for empty in ("skip", "smooth"):
-        assert average_loss(counts, average="micro", empty=empty).item() == 0.5  # 1 - 2·½ / (1 + 1)
+        assert average_loss(counts, Aim(average="micro", empty=empty)).item() == 0.5  # 1 - 2·½ / (1 + 1)
 
 
 def test_a_skipped_label_has_no_part_in_the_mean():
@@ -182,6 +183,56 @@ def test_the_memory_is_saved_and_not_changed_in_evaluation():
     assert torch.equal(restored.memory, loss.memory)
     restored.eval()(logits, targets)
     assert torch.equal(restored.memory, loss.memory)
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+def test_the_memory_of_a_double_batch_leaves_later_ones_in_single_precision(average):
+    (z1, y1), (z2, y2) = a_batch(6, 3, seed=1), a_batch(6, 3, seed=2, dtype=torch.float32)
+    y2[:, 1] = 0
+    loss = SigmoidF1Loss(empty="memory", average=average)
+    loss(z1, y1)
+    assert loss.memory.dtype == torch.float64
+    z2.requires_grad_()
+    value = loss(z2, y2)
+    assert value.dtype == loss.memory.dtype == torch.float32
+    alike = SigmoidF1Loss(empty="memory", average=average)
+    alike(z1.float(), y1.float())
+    torch.testing.assert_close(value, alike(z2, y2))
+    assert alike(z1, y1).dtype == torch.float64  # and the other way round
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_memory_is_used_alike_by_the_compiled_loops(metric, average):
+    (z1, y1), (z2, y2) = a_batch(6, 3, seed=1), a_batch(6, 3, seed=2)
+    y2[:, 1], y2[:, 2] = 0, 1
+    results = []
+    for dtype in (torch.float64, torch.float32):
+        loss = ConfusionLoss(metric, empty="memory", average=average, label_weight=torch.tensor([1.0, 2.0, 3.0]))
+        for z, y in ((z1, y1), (z2, y2)):
+            logits = z.to(dtype).requires_grad_()
+            value = loss(logits, y.to(dtype))
+        (gradient,) = torch.autograd.grad(value, logits)
+        results.append((value.double(), gradient.double(), loss.memory.double()))
+    torch.testing.assert_close(results[1], results[0], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("empty", ["smooth", "skip"])
+def test_labels_without_a_positive_or_a_negative_are_treated_alike_by_the_compiled_loops(metric, average, empty):
+    logits, targets = a_batch(8, 6, spread=1.0)
+    targets[:, 0], targets[:, 1], targets[0], targets[1] = 0, 1, 0, 1
+    results = []
+    for dtype in (torch.float64, torch.float32):
+        z = logits.to(dtype).requires_grad_()
+        weights = {"example_weight": torch.linspace(0.5, 2.0, 8)}
+        for reduction in ("mean", "sum"):
+            label_weight = torch.linspace(1.0, 3.0, 6)
+            loss = ConfusionLoss(metric, average=average, empty=empty, reduction=reduction, label_weight=label_weight)
+            value = loss(z, targets.to(dtype), **weights)
+            results.append((value.double(), torch.autograd.grad(value, z)[0].double()))
+    torch.testing.assert_close(results[2:], results[:2], atol=1e-6, rtol=1e-5)
 
 
 def test_metrics_that_need_a_negative_treat_labels_without_one_in_the_same_way():
@@ -245,14 +296,22 @@ def test_sample_weights_are_those_of_scikit_learn(average):
 
 def test_unbounded_f1_of_sigmoids_is_sigmoid_f1_with_slope_one():
     logits, targets = a_batch()
-    assert torch.equal(UnboundedF1Loss()(logits, targets), SigmoidF1Loss()(logits, targets))
+    assert torch.equal(UnboundedF1Loss(scores="sigmoid")(logits, targets), SigmoidF1Loss()(logits, targets))
+
+
+def test_unbounded_f1_is_by_default_the_paper_s_sum_of_logits():
+    logits, targets = a_batch()
+    tp, fp, fn, _ = counts(logits, targets, 0)  # equation 4
+    expected = (1 - 2 * tp / (2 * tp + fn + fp)).mean()
+    torch.testing.assert_close(UnboundedF1Loss()(logits, targets), expected)
+    torch.testing.assert_close(unbounded_f1_loss(logits, targets), expected)
 
 
 def test_unbounded_f1_of_raw_logits_has_no_bounds_and_prefers_some_wrong_predictions():
     targets = torch.tensor([[1.0], [0.0]])
 
     def loss(positive, negative):
-        return UnboundedF1Loss(scores="logits")(torch.tensor([[positive], [negative]]), targets).item()
+        return UnboundedF1Loss()(torch.tensor([[positive], [negative]]), targets).item()
 
     assert [loss(c, -c) for c in (1.0, 10.0, 100.0)] == [-1.0, -19.0, -199.0]  # 1 - 2c / (c - c + 1)
     assert loss(3.0, -4.5) == 13.0  # right, but 1 - 6 / (3 - 4.5 + 1)

@@ -7,8 +7,10 @@ import torch
 from loss_definitions import EVERY_LOSS, a_batch, assert_gradients_are_apart
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from labelproof import functional
+from labelproof import functional, losses
 from labelproof.losses import SigmoidF1Loss
+
+COMPILED = ["bce", "focal", "asymmetric", "sigmoidF1", "sigmoidF1, micro", "sigmoidF1, samples"]
 
 every_loss = pytest.mark.parametrize("make", EVERY_LOSS.values(), ids=EVERY_LOSS)
 
@@ -61,7 +63,7 @@ def test_an_unknown_label_has_no_loss_whatever_its_logit_and_target(make):
     loss = make()
     value, gradient = value_and_gradient(loss, logits, targets, mask=mask)
     other = torch.where(mask, logits, -3.0), torch.where(mask, targets, 1 - targets)
-    assert value == loss(*other, mask=mask)
+    torch.testing.assert_close(loss(*other, mask=mask), value)
     assert (gradient[~mask] == 0).all()
     lists = [row.nonzero()[0].tolist() for row in targets.numpy()]
     torch.testing.assert_close(value_and_gradient(loss, logits, lists, mask=mask), (value, gradient))
@@ -172,13 +174,16 @@ def test_threads_do_not_change_the_loss(make):
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("name", ["bce", "focal", "asymmetric", "sigmoidF1", "mcc", "jaccard, weighted"])
-def test_torch_compile_makes_one_graph(name):
+@pytest.mark.parametrize("masked", [False, True], ids=["all known", "masked"])
+@pytest.mark.parametrize("name", [*COMPILED, "mcc", "jaccard, weighted"])
+def test_torch_compile_makes_one_graph(name, masked):
     logits, targets = a_batch(dtype=torch.float32)
-    loss = EVERY_LOSS[name]()
+    loss = EVERY_LOSS[name](label_weight=torch.linspace(0.5, 2.0, 7) if masked else None)
+    options = {"mask": logits > -2, "example_weight": torch.linspace(0.5, 2.0, 24)} if masked else {}
     torch._dynamo.reset()
     compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
-    torch.testing.assert_close(value_and_gradient(compiled, logits, targets), value_and_gradient(loss, logits, targets))
+    found = value_and_gradient(compiled, logits, targets, **options)
+    torch.testing.assert_close(found, value_and_gradient(loss, logits, targets, **options))
 
 
 @pytest.mark.parametrize("name", ["bce", "asymmetric", "sigmoidF1", "sigmoidF1, samples"])
@@ -220,31 +225,33 @@ def test_targets_and_weights_can_have_a_gradient_too():
 def test_functional_twins_are_the_modules():
     logits, targets = a_batch()
     twins = {
-        "bce": functional.binary_cross_entropy_loss,
-        "focal": functional.focal_loss,
-        "asymmetric": functional.asymmetric_loss,
-        "sigmoidF1": functional.sigmoid_f1_loss,
-        "unboundedF1": functional.unbounded_f1_loss,
-        "f1": functional.confusion_loss,
+        losses.BinaryCrossEntropyLoss: functional.binary_cross_entropy_loss,
+        losses.FocalLoss: functional.focal_loss,
+        losses.AsymmetricLoss: functional.asymmetric_loss,
+        losses.SigmoidF1Loss: functional.sigmoid_f1_loss,
+        losses.UnboundedF1Loss: functional.unbounded_f1_loss,
+        losses.ConfusionLoss: functional.confusion_loss,
     }
-    for name, twin in twins.items():
-        assert torch.equal(twin(logits, targets), EVERY_LOSS[name]()(logits, targets))
+    for module, twin in twins.items():
+        assert torch.equal(twin(logits, targets), module()(logits, targets))
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-@pytest.mark.parametrize("name", ["bce", "focal", "asymmetric", "sigmoidF1", "sigmoidF1, micro"])
-def test_wide_and_long_batches_are_those_of_double_precision_on_any_number_of_threads(name, n_threads):
+@pytest.mark.parametrize("masked", [False, True], ids=["all known", "masked"])
+@pytest.mark.parametrize("name", [*COMPILED, "mcc", "balanced-accuracy", "jaccard, weighted"])
+def test_wide_and_long_batches_are_those_of_double_precision_on_any_number_of_threads(name, masked, n_threads):
     torch.manual_seed(0)
     logits, lists = 3 * torch.randn(300, 4500) - 4, [[i, i + 600, 4499] for i in range(300)]
     dense = torch.zeros(300, 4500)
     for row, labels in zip(dense, lists, strict=True):
         row[labels] = 1
+    options = {"mask": torch.rand(300, 4500) < 0.7} if masked else {}
     loss, before = EVERY_LOSS[name](), torch.get_num_threads()
-    expected, slope = value_and_gradient(loss, logits.double(), dense)
+    expected, slope = value_and_gradient(loss, logits.double(), dense, **options)
     torch.set_num_threads(n_threads)
     try:
         for targets in (dense, lists):
-            value, gradient = value_and_gradient(loss, logits, targets)
+            value, gradient = value_and_gradient(loss, logits, targets, **options)
             assert value.item() == pytest.approx(expected.item(), rel=1e-5)
             torch.testing.assert_close(gradient.double(), slope, atol=1e-6 * slope.abs().max().item(), rtol=1e-5)
     finally:
@@ -266,16 +273,19 @@ class LargeTensors(TorchDispatchMode):
         return out
 
 
-@pytest.mark.parametrize("name", ["bce", "focal", "asymmetric", "sigmoidF1", "sigmoidF1, micro"])
-def test_index_targets_are_never_made_dense_and_the_gradient_is_all_that_is_stored(name):
+@pytest.mark.parametrize("masked", [False, True], ids=["all known", "masked"])
+@pytest.mark.parametrize("n_labels", [300, 1000])  # one thread in one call, and more
+@pytest.mark.parametrize("name", COMPILED)
+def test_index_targets_are_never_made_dense_and_the_gradient_is_all_that_is_stored(name, n_labels, masked):
     loss = EVERY_LOSS[name]()
-    logits = torch.randn(40, 300, requires_grad=True)
+    logits = torch.randn(40, n_labels, requires_grad=True)
     targets = [[i, i + 7] for i in range(40)]
+    options = {"mask": torch.rand(40, n_labels) < 0.7} if masked else {}
     with LargeTensors(logits.numel()) as seen:
-        loss(logits, targets).backward()
+        loss(logits, targets, **options).backward()
     assert seen.made == 1
     with LargeTensors(logits.numel()) as seen, torch.no_grad():
-        loss(logits, targets)
+        loss(logits, targets, **options)
     assert seen.made == 0
 
 

@@ -76,7 +76,7 @@ def test_an_infinite_distance_stays_infinite_beside_examples_that_do_not_count()
 def test_an_example_without_labels_has_no_distribution():
     p = np.array([[0.5, 0.5], [0.9, 0.1]])
     both = metrics.jensen_shannon_divergence([[1, 0], [0, 0]], p)
-    assert both == metrics.jensen_shannon_divergence([[1, 0]], p[:1])
+    assert both == pytest.approx(metrics.jensen_shannon_divergence([[1, 0]], p[:1]), rel=1e-14)
     assert np.isnan(metrics.jensen_shannon_divergence([[0, 0]], p[:1]))
 
 

@@ -36,6 +36,45 @@ def test_f_beta_agrees_with_scikit_learn(beta, average):
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
+def degenerate_problems():
+    """Yield label matrices in which much is empty: no true or predicted label, rows or columns; and weights."""
+    rng = np.random.default_rng(17)
+    for _ in range(30):
+        shape = rng.integers(1, 7), rng.integers(2, 5)
+        matrices = []
+        for _ in range(2):
+            y = rng.random(shape) < rng.choice([0.0, 0.1, 0.5, 1.0])
+            y &= (rng.random((1, shape[1])) < 0.7) & (rng.random((shape[0], 1)) < 0.8)
+            matrices.append(y.astype(int))
+        yield *matrices, None if rng.random() < 0.5 else rng.integers(0, 3, shape[0]) + np.eye(1, shape[0])[0]
+
+
+@pytest.mark.parametrize("zero_division", [0.0, 1.0, np.nan])
+@pytest.mark.parametrize("average", AVERAGES)
+def test_degenerate_problems_have_the_values_of_scikit_learn(average, zero_division):
+    peers = {
+        "precision_score": (metrics.precision_score, sk.precision_score, {}),
+        "recall_score": (metrics.recall_score, sk.recall_score, {}),
+        "f1_score": (metrics.f1_score, sk.f1_score, {}),
+        "fbeta_score": (metrics.fbeta_score, sk.fbeta_score, {"beta": 0.5}),
+    }
+    if not np.isnan(zero_division):  # scikit-learn's Jaccard has no NaN
+        peers["jaccard_score"] = metrics.jaccard_score, sk.jaccard_score, {}
+    for y_true, y_pred, weight in degenerate_problems():
+        for name, (ours, theirs, extra) in peers.items():
+            options = {"average": average, "zero_division": zero_division, "sample_weight": weight, **extra}
+            message = f"{name} of {y_true.tolist()}, {y_pred.tolist()}, {options}"
+            value, expected = ours(y_true, y_pred, **options), theirs(y_true, y_pred, **options)
+            np.testing.assert_allclose(value, expected, rtol=1e-12, err_msg=message)
+
+
+def test_weights_without_any_true_label_are_equal():
+    y_true, y_pred = np.zeros((3, 3), int), np.array([[1, 0, 0], [0, 0, 0], [0, 0, 0]])
+    options = {"average": "weighted", "zero_division": 1.0}
+    assert metrics.f1_score(y_true, y_pred, **options) == pytest.approx(2 / 3)  # 0 of the first label, 1 of the others
+    assert sk.f1_score(y_true, y_pred, **options) == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_hamming_loss_and_exact_match_agree_with_scikit_learn(weight):
     ours = metrics.hamming_loss(Y_TRUE, Y_PRED, sample_weight=weight)

@@ -1,6 +1,8 @@
 """Work is shared so that every item is done once, whoever does it."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -150,6 +152,32 @@ if os.fork() == 0:
 sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)  # noqa: S603
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("kind", ["float32", "float64", "bool"])
+def test_a_loss_ends_in_a_forked_process(kind):
+    code = f"""
+import os, sys
+import torch
+from labelproof.losses import SigmoidF1Loss
+torch.set_num_threads(2)
+z = torch.randn(256, 2000, requires_grad=True)
+y = (torch.rand(256, 2000) < 0.1).to(torch.{kind})
+loss = SigmoidF1Loss()
+loss(z, y).backward()  # on torch's threads, which the child does not have
+if os.fork() == 0:
+    (2 * loss(z, y)).backward()
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)  # noqa: S603
+    try:
+        assert child.wait(timeout=120) == 0
+    finally:  # with the child of the child, which would wait for ever
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
 
 
 def test_jobs_run_together_and_any_error_comes_after_all_have_ended():

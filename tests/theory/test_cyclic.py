@@ -1,7 +1,7 @@
 import decimal
 import itertools
 import math
-import time
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -130,13 +130,15 @@ def test_a_sparse_matrix_may_have_zeros_and_any_order_and_is_not_changed():
     assert alternations(csr([1, 0, 1], [1, 2, 3])).tolist() == [4]
 
 
-def test_alternations_of_a_large_sparse_matrix_take_about_a_second_at_most():
+def test_alternations_of_a_large_sparse_matrix_take_memory_for_its_entries_only():
     rng = np.random.default_rng(0)
     indices = rng.integers(0, 1000, (100_000, 20)) + np.arange(0, 20_000, 1000)  # ascending in each set
     large = csr(np.ones(indices.size, dtype=bool), indices.ravel(), range(0, indices.size + 1, 20), 20_000)
-    start = time.perf_counter()
+    tracemalloc.start()
     counts = alternations(large)
-    assert time.perf_counter() - start < 2
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 * indices.size  # 100 times as many bytes, if there were one for every label of every set
     assert counts[:50].tolist() == alternations(large[:50].toarray()).tolist()
 
 
@@ -362,11 +364,9 @@ def test_a_margin_below_the_smallest_float_is_still_proven():
     assert witness.bits > 1074
 
 
-def test_a_witness_for_mimic_takes_seconds_at_most_and_restores_the_precision():
+def test_a_witness_for_mimic_is_proven_and_restores_the_precision():
     active, before = np.random.default_rng(0).choice(8921, 80, replace=False), ctx.prec
-    start = time.perf_counter()
     witness = dft_witness(active, n_labels=8921, k=80)
-    assert time.perf_counter() - start < 5
     assert ctx.prec == before
     assert witness.margin > 0
     assert len(witness.exact) == 161

@@ -8,7 +8,8 @@ import yaml
 from labelproof.errors import DataFormatError
 from labelproof.training import ConfigError, TrainConfig
 from labelproof.training.choices import DECISIONS, LOSSES
-from labelproof.training.config_files import TEMPLATE, override, read_config
+from labelproof.training.config_files import override, read_config
+from labelproof.training.template import TEMPLATE
 
 
 def refused(values, message):

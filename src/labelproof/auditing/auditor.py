@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version as installed_version
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names import Required, align, read_requirements
 from labelproof.auditing.reach import Whitening, measure_reach, whiten
 from labelproof.auditing.result import Audit
+from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer, layer_of
 from labelproof.proof.labels import LabelSets, read_label_sets
@@ -72,12 +73,12 @@ def audit(
     Parameters
     ----------
     model
-        What `labelproof.importers.layer_of` reads: a torch module, a scikit-learn estimator, a
-        `labelproof.models.Model`, an array of weights (n_labels, d), or the `ImportedLayer` that
+        What `labelproof.importers.layer_of` reads: the path of a saved model, a torch module, a scikit-learn estimator,
+        a `labelproof.models.Model`, an array of weights (n_labels, d), or the `ImportedLayer` that
         `labelproof.importers.read_layer` gives.
     labels
-        A `labelproof.Dataset`, whose labels are matched by name where the model names its own, or label sets as for
-        `labelproof.verify`.
+        A `labelproof.Dataset`, whose labels are matched by name where the model names its own, label sets as for
+        `labelproof.verify`, or the path or name of either, as for `labelproof.data.read_label_file`.
     label_names
         One for each label, where the model has none or other ones.
     weight_key
@@ -107,7 +108,7 @@ def audit(
     seed
         Of random samples.
     n_jobs, time_limit, progress
-        As for `labelproof.verify`; the time limit, in seconds, is for one label set.
+        As for `labelproof.verify`; the time limit, in seconds, is for one label set, 60 also on the command line.
 
     Returns
     -------
@@ -147,7 +148,7 @@ def audit(
         groups.append(group)
         verifications[group["name"]] = its_verification
     facts = layer_facts(found, v.layer, domain_reason=assumed.domain_reason)
-    facts["notes"] += _warnings(groups)
+    facts["notes"] += [*([aligned.note] if aligned.note else []), *_warnings(groups)]
     document: AuditDocument = {
         "format": FORMAT,
         "version": VERSION,
@@ -167,7 +168,7 @@ def audit(
         "seconds": 0.0,
     }
     document["seconds"] = round(time.perf_counter() - start, 3)
-    return Audit(found, verifications, document)
+    return Audit(replace(found, label_names=aligned.names if aligned.is_named else None), verifications, document)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,5 +288,5 @@ def _requirements(groups: list[Group], fail_under: float | None) -> Requirements
         return None
     failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
     argmaxable, n_sets = groups[0]["argmaxable"], len(groups[0]["status"])
-    passed = not failed and (fail_under is None or argmaxable >= fail_under * n_sets)
+    passed = not failed and (fail_under is None or is_share_reached(argmaxable, n_sets, fail_under))
     return {"passed": passed, "fail_under": fail_under, "share": argmaxable / n_sets, "failed": failed}

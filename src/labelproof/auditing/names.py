@@ -1,5 +1,6 @@
 """Label sets in the numbering of a model: matched by name where both sides have names."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -7,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from labelproof.data import Dataset
+from labelproof.data.dataset import Dataset
+from labelproof.data.label_matching import MatchedSets, match_dataset
 from labelproof.importers import ImportedLayer
 from labelproof.proof.labels import LabelSets, read_label_sets
 
@@ -16,10 +18,12 @@ __all__ = ["Aligned", "Required", "align", "read_requirements"]
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """The data's label sets, and what the model's labels are called."""
+    """The data's label sets, what the model's labels are called, whether someone named them, and a remark if any."""
 
     sets: LabelSets
     names: tuple[str, ...]
+    is_named: bool
+    note: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,24 +42,21 @@ def align(layer: ImportedLayer, labels: Any, label_names: Sequence[str] | None =
     layer
         The model's layer, with or without names.
     labels
-        A data set, matched by name; or label sets whose columns are the model's labels in order.
+        The path of a file or folder, or the name of a data set, as for `labelproof.data.read_label_file`, or what that
+        gave; a data set, matched by name; or label sets whose columns are the model's labels in order.
     label_names
         The names of the model's labels, where the model has none or other ones.
     """
     names = layer.label_names if label_names is None else _checked(label_names, layer.n_labels)
-    if not isinstance(labels, Dataset):
-        return Aligned(read_label_sets(labels, layer.n_labels), _plain(layer.n_labels) if names is None else names)
-    if names is None:
-        return Aligned(_sets_of(labels.restrict_to(_numbers(labels, layer.n_labels))), _plain(layer.n_labels))
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"labels are matched by name, so the model's must differ, got {twice!r} more than once")
-    known, counts = set(names), labels.label_counts().tolist()
-    for name, count in zip(labels.label_names, counts, strict=True):
-        if count and name not in known:
-            nearest = get_close_matches(name, names, n=1, cutoff=0.0)[0]
-            raise ValueError(f"labels must be ones that the model knows, got {name!r}; the nearest is {nearest!r}")
-    return Aligned(_sets_of(labels.restrict_to(names)), names)
+    if isinstance(labels, str | os.PathLike):
+        from labelproof.data.label_files import read_label_file
+
+        labels = read_label_file(labels, label_names=names, n_labels=layer.n_labels)
+    if isinstance(labels, Dataset):
+        labels = match_dataset(labels, names, layer.n_labels)
+    if not isinstance(labels, MatchedSets):
+        labels = MatchedSets(read_label_sets(labels, layer.n_labels), names)
+    return Aligned(labels.sets, labels.names or _plain(layer.n_labels), labels.names is not None, labels.note)
 
 
 def _checked(names: Sequence[str], n_labels: int) -> tuple[str, ...]:
@@ -68,24 +69,6 @@ def _checked(names: Sequence[str], n_labels: int) -> tuple[str, ...]:
 
 def _plain(n_labels: int) -> tuple[str, ...]:
     return tuple(f"label {i}" for i in range(n_labels))
-
-
-def _numbers(labels: Dataset, n_labels: int) -> list[str]:
-    """Return the names 0, 1, …, which are all that data may use for a model that names none of its labels."""
-    numbers = [str(i) for i in range(n_labels)]
-    known = set(numbers)
-    other = next((name for name in labels.label_names if name not in known), None)
-    if other is not None:
-        raise ValueError(
-            f"label_names must be given, in the order of the model's {n_labels} rows: the model names none of its "
-            f"labels, and the data have names, such as {other!r}"
-        )
-    return numbers
-
-
-def _sets_of(data: Dataset) -> LabelSets:
-    matrix = data.labels
-    return LabelSets(data.n_labels, matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
 
 
 def read_requirements(required: Any, names: Sequence[str]) -> Required:

@@ -7,6 +7,7 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 from labelproof.auditing.document import CHECK_COMMAND, FORMAT, VERSION, AuditDocument
 from labelproof.errors import DataFormatError
+from labelproof.foundation.arguments import is_share_reached
 
 __all__ = ["read_document"]
 
@@ -136,7 +137,7 @@ def _false_promise(document: dict[str, Any], sizes: dict[str, int]) -> str | Non
         return "expected requirements of the group 'required', got others"
     failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
     data, least = document["groups"][0], requirements["fail_under"]
-    enough = least is None or data["argmaxable"] >= least * len(data["status"])
+    enough = least is None or is_share_reached(data["argmaxable"], len(data["status"]), least)
     if requirements["failed"] != failed or requirements["passed"] != (not failed and enough):
         return "expected requirements that fail where verdicts do, got others"
     return None

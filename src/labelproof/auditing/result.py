@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Audit:
     Attributes
     ----------
     layer
-        The output layer that was found in the model.
+        The output layer that was found in the model, with the label names that were used.
     verifications
         Verdicts and proofs by group: "data", and where they were asked for "pairs", "triples", "required", "predicted".
     document
@@ -78,9 +79,13 @@ class Audit:
     def _write(self, folder: Path) -> None:
         text = json.dumps(self.document, ensure_ascii=False, allow_nan=False)
         (folder / "audit.json").write_text(text, encoding="utf-8")
-        arrays = {"weight": self.layer.weight}
+        arrays: dict[str, Any] = {"weight": self.layer.weight}
         if self.layer.bias is not None:
             arrays["bias"] = self.layer.bias
-        np.savez(folder / "layer.npz", **arrays)  # type: ignore[arg-type] # its stub takes the names for options
+        if self.layer.label_names is not None:
+            arrays["label_names"] = np.array(self.layer.label_names, np.str_)
+        if self.layer.thresholds is not None:
+            arrays["thresholds"] = self.layer.thresholds
+        np.savez(folder / "layer.npz", **arrays)
         for group, v in self.verifications.items():
             v.save(folder / f"proofs-{group}.npz", label_names=self.document["label_names"])

@@ -1,6 +1,7 @@
 """labelproof audit: which label combinations can a trained model never predict, and does it matter?"""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +13,11 @@ from labelproof.cli.models import (
     FoundRule,
     FoundThresholds,
     InactiveTies,
-    LayerBias,
     ModelFile,
-    WeightKey,
     as_asked,
     read_model,
 )
-from labelproof.cli.options import AsJson, Jobs, LabelNames, TimeLimit
+from labelproof.cli.options import AsJson, Bias, Jobs, LabelColumn, LabelNames, Labels, Part, WeightKey
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -28,30 +27,16 @@ __all__ = ["audit"]
 
 def audit(
     model: ModelFile,
-    labels: Annotated[
-        str,
-        typer.Option(
-            "--labels",
-            "-l",
-            metavar="DATA",
-            help="Label sets (.npz, .npy, .txt, .csv of 0 and 1, .jsonl), or a data set with labels by name.",
-            show_default=False,
-        ),
-    ],
+    labels: Labels,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report and the proofs.", show_default=False),
     ] = None,
-    part: Annotated[
-        str | None, typer.Option(help="Part of the data set, such as test; by default all.", show_default=False)
-    ] = None,
-    label_column: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of the labels in a table, or (repeated) columns of 0 and 1.", show_default=False),
-    ] = None,
+    part: Part = None,
+    label_column: LabelColumn = None,
     label_names: LabelNames = None,
     weight_key: WeightKey = None,
-    bias: LayerBias = None,
+    bias: Bias = None,
     rule: FoundRule = None,
     thresholds: FoundThresholds = None,
     ties: InactiveTies = "inactive",
@@ -86,7 +71,12 @@ def audit(
         typer.Option(metavar="SHARE", help="Least share of the sets that must be predictable.", show_default=False),
     ] = None,
     explain: Annotated[int, typer.Option(min=0, help="How many unpredictable sets to explain.")] = 20,
-    time_limit: TimeLimit = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Time for one label set; by default 60, inf for no limit.", show_default=False
+        ),
+    ] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,26 +85,30 @@ def audit(
     Exit code 1 if a set of --require, or a larger share than --fail-under allows, cannot be predicted.
     """
     from labelproof.auditing import audit as run
-    from labelproof.cli import files
-    from labelproof.cli.audit_inputs import read_audit_labels, read_required
+    from labelproof.cli.audit_inputs import read_required
     from labelproof.cli.audit_summary import print_audit, summary_of
+    from labelproof.data.label_files import read_label_file
 
     if features is not None and reach:
         raise ValueError("either --features or --reach can be given, got both")
     _require_room(output)
     layer, names = read_model(model, weight_key, bias, label_names)
-    data = read_audit_labels(labels, names, part=part, label_column=label_column)
+    columns = label_column or ()
+    limits: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}  # else that of `audit`
+    data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=columns)
+    names = data.names
     found = run(
         layer,
         data,
-        label_names=names,
         **as_asked(rule, thresholds, domain),
         ties=ties,  # type: ignore[arg-type] # verify says which there are
         radius=radius,
         box=box,
-        features=_features(features, layer, data) if reach or features is not None else None,
-        required=None if require is None else read_required(require, names),
-        predicted=None if predicted is None else files.read_labels(predicted, names),
+        features=_features(features, layer, labels, part, columns) if reach or features is not None else None,
+        required=None if require is None else read_required(require, names, layer.n_labels),
+        predicted=None
+        if predicted is None
+        else read_label_file(predicted, label_names=names, n_labels=layer.n_labels).sets,
         pairs=pairs,
         triples=triples,
         serving_dtype=serving_dtype,
@@ -122,7 +116,7 @@ def audit(
         fail_under=fail_under,
         data_name=Path(labels).name,
         n_jobs=jobs,
-        time_limit=time_limit,
+        **limits,
         progress=progress_wanted(),
     )
     if output is not None:
@@ -154,13 +148,13 @@ def _require_room(output: Path | None) -> None:
         raise ValueError(f"--output must be a folder that can be written, got {output}")
 
 
-def _features(file: Path | None, layer: "ImportedLayer", data: Any) -> Any:
+def _features(file: Path | None, layer: "ImportedLayer", labels: str, part: str | None, columns: Sequence[str]) -> Any:
     """Read the features of real examples, or have the model compute them."""
-    from labelproof.cli.audit_inputs import inputs_of
+    from labelproof.cli.audit_inputs import read_inputs
     from labelproof.cli.files import read_numbers
 
     if file is not None:
         return read_numbers(file)
     if layer.features is None:
         raise ValueError(f"--reach needs a model that computes its features here, got a {layer.kind}: use --features")
-    return layer.features(inputs_of(data))
+    return layer.features(read_inputs(labels, part, columns))

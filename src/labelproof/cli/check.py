@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from labelproof.cli.console import console, plural, print_json, progress_wanted
-from labelproof.cli.options import AsJson, Bias, Jobs
+from labelproof.cli.options import FORMATS, AsJson, Bias, Jobs, WeightKey
 from labelproof.errors import CertificateError
 
 __all__ = ["check"]
@@ -18,8 +18,9 @@ def check(
         Path, typer.Argument(metavar="RESULT", help="File that labelproof verify saved.", show_default=False)
     ],
     weights: Annotated[
-        Path, typer.Option("--weights", "-w", help="The weights that were verified.", show_default=False)
+        Path, typer.Option("--weights", "-w", help=f"The layer that was verified: {FORMATS}.", show_default=False)
     ],
+    weight_key: WeightKey = None,
     bias: Bias = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -27,9 +28,12 @@ def check(
     """Prove every verdict of a result again, exactly, from the weights and its certificates alone."""
     from labelproof import load_verification
     from labelproof.cli import files, summary
+    from labelproof.importers import read_layer
+    from labelproof.proof.store import load_label_names
 
-    classifier = files.read_classifier(weights, bias)
-    v = load_verification(files.existing(result), classifier.weight, bias=classifier.bias)
+    names = load_label_names(files.existing(result))  # their number tells which side of a sparse matrix is the labels
+    layer = read_layer(weights, weight_key=weight_key, bias=bias, n_labels=None if names is None else len(names))
+    v = load_verification(result, layer.weight, bias=layer.bias)
     start = time.perf_counter()
     try:
         v.check(n_jobs=jobs, progress=progress_wanted())

@@ -29,6 +29,10 @@ class Verbs(TyperGroup):
             sys.exit(_fail(str(error)))
         except typer.Abort:
             sys.exit(_fail("interrupted"))
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):  # how the printer of help texts ends when nobody reads on
+                sys.exit(_stop_writing())
+            raise
         except Exception as error:
             if not hasattr(error, "format_message"):  # what typer raises for wrong use
                 raise

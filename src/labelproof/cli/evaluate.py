@@ -25,12 +25,13 @@ _SCORES = typer.Option(
 _LABELS = typer.Option(
     "--labels",
     "-l",
-    help="True labels of the same examples: a 0/1 matrix (.npy, .npz, .csv, .parquet), a sparse matrix (.npz), "
-    "or one set a line (.txt, .jsonl: indices).",
+    metavar="DATA",
+    help="True labels of the same examples, in any form that labelproof verify takes; "
+    "matched by name where the scores have names too.",
     show_default=False,
 )
 Scores = Annotated[Path, _SCORES]
-TrueLabels = Annotated[Path, _LABELS]
+TrueLabels = Annotated[str, _LABELS]
 ScoreKindOption = Annotated[
     str | None,
     typer.Option(
@@ -49,7 +50,7 @@ SHOWN = (
 
 def evaluate(
     scores: Annotated[Path | None, _SCORES] = None,
-    labels: Annotated[Path | None, _LABELS] = None,
+    labels: Annotated[str | None, _LABELS] = None,
     model: Annotated[
         Path | None,
         typer.Option(help="Folder of a model, in place of scores; it has its own rule.", show_default=False),
@@ -143,15 +144,16 @@ def _of_model(model: Path, data: Path, *, drop_unknown: bool) -> _Evaluation:
 
 
 def _of_scores(
-    scores: Path, labels: Path, rule: "Rule | None", score_kind: str | None, metric: str | None
+    scores: Path, labels: str, rule: "Rule | None", score_kind: str | None, metric: str | None
 ) -> _Evaluation:
     """Evaluate scores, with the named metric beside the usual ones."""
     from labelproof import metrics
     from labelproof.cli.scores import read_scores, read_true_labels
     from labelproof.decisions.inputs import read_finite
 
-    y_score = read_finite(read_scores(scores))
-    y_true = read_true_labels(labels, y_score.shape, scores)
+    read, names = read_scores(scores)
+    y_score = read_finite(read)
+    y_true = read_true_labels(labels, y_score.shape, scores, names)
     y_pred = None if rule is None else rule.decide(y_score, sparse=True)
     values = metrics.evaluate(y_true, y_score, y_pred, scores=score_kind)
     if metric is not None and metric not in values:

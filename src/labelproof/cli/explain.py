@@ -1,11 +1,22 @@
 """labelproof explain: why can this label set not be predicted, and what comes near?"""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from labelproof.cli.console import console, print_json
-from labelproof.cli.options import AsJson, Bias, Domain, LabelNames, Rule, Thresholds, Ties, TimeLimit, Weights
+from labelproof.cli.options import (
+    AsJson,
+    Bias,
+    Domain,
+    LabelNames,
+    Rule,
+    Thresholds,
+    Ties,
+    TimeLimit,
+    WeightKey,
+    Weights,
+)
 
 __all__ = ["explain"]
 
@@ -16,9 +27,10 @@ def explain(
         str | None, typer.Option("--set", metavar="3,17,20", help="The active labels.", show_default=False)
     ] = None,
     set_names: Annotated[
-        str | None, typer.Option(metavar="'A;B'", help="The same by name; needs --label-names.", show_default=False)
+        str | None, typer.Option(metavar="'A;B'", help="The same by name.", show_default=False)
     ] = None,
     label_names: LabelNames = None,
+    weight_key: WeightKey = None,
     bias: Bias = None,
     thresholds: Thresholds = None,
     rule: Rule = "sigmoid",
@@ -29,10 +41,10 @@ def explain(
 ) -> None:
     """Explain the verdict on one label set: its conflict, and the nearest label sets that can be predicted."""
     from labelproof.cli import files
+    from labelproof.cli.models import differences, read_model
     from labelproof.explaining.explain import explain as explain_set
 
-    classifier = files.read_classifier(weights, bias)
-    names = files.read_label_names(label_names, len(classifier.weight))
+    layer, names = read_model(weights, weight_key, bias, label_names)
     if (indices is None) == (set_names is None):
         raise ValueError(
             "one of --set and --set-names must be given, got " + ("neither" if indices is None else "both")
@@ -40,21 +52,27 @@ def explain(
     if indices is not None:
         label_set = files.parse_indices(indices)
     elif names is None:
-        raise ValueError("--set-names needs --label-names, got none")
+        raise ValueError("--set-names needs --label-names, got none (the model names no labels)")
     else:
         label_set = files.parse_names(set_names or "", names)
+    used: dict[str, Any] = {
+        "rule": rule,
+        "thresholds": None if thresholds is None else files.read_thresholds(thresholds),
+        "domain": files.parse_domain(domain),
+    }
     explanation = explain_set(
-        classifier.weight,
+        layer.weight,
         label_set,
         label_names=names,
-        bias=classifier.bias,
-        thresholds=None if thresholds is None else files.read_thresholds(thresholds),
-        rule=rule,  # type: ignore[arg-type] # explain says which rules there are
-        ties=ties,  # type: ignore[arg-type]
-        domain=files.parse_domain(domain),
+        bias=layer.bias,
+        **used,
+        ties=ties,  # type: ignore[arg-type] # explain says which there are
         time_limit=time_limit,
     )
+    notes = differences(layer, **used)
     if as_json:
-        print_json(explanation.to_dict())
-    else:
-        console().print(str(explanation))
+        print_json({**explanation.to_dict(), "notes": notes})
+        return
+    if notes:
+        console().print(" ".join(notes), soft_wrap=True)
+    console().print(str(explanation))

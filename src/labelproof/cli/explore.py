@@ -9,32 +9,23 @@ from labelproof.cli.models import (
     FoundRule,
     FoundThresholds,
     InactiveTies,
-    LayerBias,
     ModelFile,
-    WeightKey,
     as_asked,
     read_model,
 )
-from labelproof.cli.options import LabelNames
+from labelproof.cli.options import Bias, LabelColumn, LabelNames, Part, SomeLabels, WeightKey
 
 __all__ = ["explore"]
 
 
 def explore(
     model: ModelFile,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            "--labels",
-            "-l",
-            metavar="DATA",
-            help="Label sets, or a data set with labels by name, in which similar combinations are looked for.",
-            show_default=False,
-        ),
-    ] = None,
+    labels: SomeLabels = None,
+    part: Part = None,
+    label_column: LabelColumn = None,
     label_names: LabelNames = None,
     weight_key: WeightKey = None,
-    bias: LayerBias = None,
+    bias: Bias = None,
     rule: FoundRule = None,
     thresholds: FoundThresholds = None,
     ties: InactiveTies = "inactive",
@@ -49,12 +40,18 @@ def explore(
 
     The page is served on this machine until Ctrl-C.
     """
-    from labelproof.auditing.names import align
-    from labelproof.cli.audit_inputs import read_audit_labels
     from labelproof.explorer import serve
 
     layer, names = read_model(model, weight_key, bias, label_names)
-    data = None if labels is None else align(layer, read_audit_labels(labels, names), names)
+    data = None
+    if labels is not None:
+        from labelproof.data.label_files import read_label_file
+
+        data = read_label_file(
+            labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ()
+        )
+        if data.note:
+            print(data.note)
     serve(
         layer,
         label_names=names if data is None else data.names,

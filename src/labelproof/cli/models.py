@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labelproof.cli.options import FORMATS
+
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
 
@@ -13,24 +15,15 @@ __all__ = [
     "FoundRule",
     "FoundThresholds",
     "InactiveTies",
-    "LayerBias",
     "ModelFile",
-    "WeightKey",
     "as_asked",
+    "differences",
     "read_model",
 ]
 
 ModelFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MODEL",
-        help="A model folder (labelproof, Hugging Face), or a file: .safetensors, .pt, .ckpt, .bin, .skops, .onnx, "
-        ".npz, .npy, .csv.",
-        show_default=False,
-    ),
+    Path, typer.Argument(metavar="MODEL", help=f"{FORMATS[0].upper()}{FORMATS[1:]}.", show_default=False)
 ]
-WeightKey = Annotated[str | None, typer.Option(help="Which tensor is the output layer.", show_default=False)]
-LayerBias = Annotated[Path | None, typer.Option(help="Bias of each label, from a file.", show_default=False)]
 FoundRule = Annotated[
     str | None,
     typer.Option(metavar="sigmoid|topk|sparsemax", help="By default the model's own.", show_default=False),
@@ -54,13 +47,30 @@ def read_model(
     model: Path, weight_key: str | None, bias: Path | None, label_names: Path | None
 ) -> tuple["ImportedLayer", tuple[str, ...] | None]:
     """Read the output layer of a model, and the names of its labels: those of the file, or else its own."""
-    from labelproof.cli.files import read_label_names
     from labelproof.importers import read_layer
 
+    if label_names is None:
+        layer = read_layer(model, weight_key=weight_key, bias=bias)
+        return layer, layer.label_names
+    from labelproof.data.label_files import read_label_names
+
     given = read_label_names(label_names)
-    layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=None if given is None else len(given))
-    given = read_label_names(label_names, layer.n_labels)  # now that their number is known
-    return layer, layer.label_names if given is None else tuple(given)
+    layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=len(given))
+    return layer, tuple(read_label_names(label_names, layer.n_labels))  # now that their number is known
+
+
+def differences(layer: "ImportedLayer", *, rule: str, thresholds: Any, domain: Any) -> list[str]:
+    """Say what a model tells of itself and what is used in its place, one sentence each."""
+    own = layer.rule if isinstance(layer.rule, str) else getattr(getattr(layer.rule, "geometry", None), "rule", None)
+    fitted = layer.thresholds is not None or not isinstance(layer.rule, str)
+    told = []
+    if own != rule:
+        told.append(f"The model's own rule is {own or type(layer.rule).__name__}; used here: {rule} (--rule).")
+    elif fitted and rule == "sigmoid" and thresholds is None:
+        told.append("The model has thresholds of its own; used here: ½ (--thresholds, or labelproof audit).")
+    if layer.domain is not None and domain is None:
+        told.append(f"{layer.domain_reason} Used here: every input (--domain).")
+    return told
 
 
 def as_asked(rule: str | None, thresholds: str | None, domain: str | None) -> dict[str, Any]:

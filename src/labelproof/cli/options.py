@@ -6,40 +6,61 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "FORMATS",
     "AsJson",
     "Bias",
     "Domain",
     "Jobs",
+    "LabelColumn",
     "LabelNames",
     "Labels",
+    "Part",
     "Rule",
+    "SomeLabels",
     "Thresholds",
     "Ties",
     "TimeLimit",
+    "WeightKey",
     "Weights",
 ]
 
+FORMATS = (
+    "a model folder (labelproof, Hugging Face, PECOS, an audit), or a file: .npz, .npy, .csv, .safetensors, .pt, "
+    ".ckpt, .bin, .skops, .onnx"
+)
 Weights = Annotated[
     Path,
-    typer.Argument(
-        metavar="WEIGHTS",
-        help="Output layer of shape (labels, features): .npy, .npz (array 'weight' or 'W'), .csv, .tsv or .txt.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="WEIGHTS", help=f"Output layer of shape (labels, features): {FORMATS}.", show_default=False),
 ]
+WeightKey = Annotated[str | None, typer.Option(help="Which tensor is the output layer.", show_default=False)]
+_LABELS = (
+    "a 0/1 matrix (.npy, .npz, .csv, .parquet; with label names or without), a sparse one (.npz), a table with a "
+    "column 'labels' (.csv, .jsonl, .parquet), one set a line (.txt, .jsonl: indices or names), or a data set."
+)
 Labels = Annotated[
-    Path,
+    str,
+    typer.Option("--labels", "-l", metavar="DATA", help=f"Label sets: {_LABELS}", show_default=False),
+]
+SomeLabels = Annotated[
+    str | None,
     typer.Option(
         "--labels",
         "-l",
-        help="Label sets: a 0/1 matrix (.npy, .npz, .csv), a sparse matrix (.npz), "
-        "or one set a line (.txt, .jsonl: indices or names).",
+        metavar="DATA",
+        help=f"Where to look for similar sets: {_LABELS}",
         show_default=False,
     ),
 ]
+Part = Annotated[
+    str | None, typer.Option(help="Part of the data set, such as test; by default all.", show_default=False)
+]
+LabelColumn = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of the labels in a table, or (repeated) columns of 0 and 1.", show_default=False),
+]
 Bias = Annotated[
     Path | None,
-    typer.Option(help="Bias of each label; by default that in the file of weights, if it has one.", show_default=False),
+    typer.Option(help="Bias of each label, from a file; by default that of the model.", show_default=False),
 ]
 Thresholds = Annotated[
     str | None,
@@ -55,7 +76,10 @@ Domain = Annotated[
     str | None,
     typer.Option(metavar="nonnegative|LOW,HIGH", help="Which features occur; by default all.", show_default=False),
 ]
-LabelNames = Annotated[Path | None, typer.Option(help="Text file of label names, one a line.", show_default=False)]
+LabelNames = Annotated[
+    Path | None,
+    typer.Option(help="Text file of label names, one a line; by default the model's own.", show_default=False),
+]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="Time for one label set.", show_default=False)]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default all cores.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]

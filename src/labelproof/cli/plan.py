@@ -1,12 +1,13 @@
 """labelproof plan: how many features do these label sets need?"""
 
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
-from labelproof.cli.options import AsJson, Jobs, LabelNames, Labels
+from labelproof.cli.options import AsJson, Jobs, LabelColumn, LabelNames, Labels, Part
 
 __all__ = ["plan"]
 
@@ -17,6 +18,8 @@ def plan(
         int | None, typer.Option(help="Number of labels, for files of indices.", show_default=False)
     ] = None,
     label_names: LabelNames = None,
+    part: Part = None,
+    label_column: LabelColumn = None,
     sample: Annotated[int, typer.Option(help="Distinct label sets to verify for each width.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of the random head.")] = 0,
     jobs: Jobs = None,
@@ -24,25 +27,21 @@ def plan(
 ) -> None:
     """Measure, before training, how many features an output layer needs for the label sets of a data set."""
     import labelproof
-    from labelproof.cli import files
+    from labelproof.data.label_files import read_label_file, read_label_names
 
-    names = files.read_label_names(label_names, n_labels)
-    sets = files.read_labels(labels, names)
-    if isinstance(sets, list):
-        n_labels = n_labels or (None if names is None else len(names))
-        if n_labels is None:
-            raise ValueError(
-                f"--n-labels must say how many labels there are, since {labels.name} holds lists of indices"
-            )
+    names = None if label_names is None else read_label_names(label_names, n_labels)
+    data = read_label_file(labels, label_names=names, n_labels=n_labels, part=part, columns=label_column or ())
     start = time.perf_counter()
-    result = labelproof.plan(sets, n_labels, n_sample=sample, seed=seed, n_jobs=jobs, progress=progress_wanted())
+    result = labelproof.plan(
+        data.sets, data.sets.n_labels, n_sample=sample, seed=seed, n_jobs=jobs, progress=progress_wanted()
+    )
     if as_json:
         print_json(result.to_dict())
         return
     out = console()
     least, median, most_of_them, most = result.alternations
     out.print(
-        f"{labels.name}: {plural(result.n_sets, 'label set')} ({result.n_distinct:,} distinct) "
+        f"{Path(labels).name}: {plural(result.n_sets, 'label set')} ({result.n_distinct:,} distinct) "
         f"of {plural(result.n_labels, 'label')}"
     )
     out.print(f"active labels in a set: {result.cardinality:.1f} on average, {result.k} at most")

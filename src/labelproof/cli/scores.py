@@ -1,8 +1,10 @@
-"""Read scores, and the labels that belong to them, from the files that users have.
+"""Read scores with the names of their columns, and the labels that belong to them, from the files that users have.
 
 Every problem is a DataFormatError of one sentence that begins with the file's name.
 """
 
+import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,43 +16,41 @@ from labelproof.cli import files
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
 from labelproof.foundation.optional_packages import need
-from labelproof.proof.labels import read_label_sets
 
 __all__ = ["read_scores", "read_true_labels", "require_free_output"]
 
 Array = npt.NDArray[Any]
 
 
-def read_scores(path: Path) -> Array:
-    """Read scores (n_examples, n_labels); a first line of names in .csv and .tsv is skipped."""
+def read_scores(path: Path) -> tuple[Array, tuple[str, ...] | None]:
+    """Read scores (n_examples, n_labels), and the names of their labels where the file has them."""
+    names: Sequence[str] | None = None
     if path.suffix == ".parquet":
-        scores = _parquet(path)
+        scores, names = _parquet(path)
     elif path.suffix == ".npz":
-        scores = _named_array(path, "scores", "y_score")
+        scores, names = _named_array(path, "scores", "y_score")
     elif path.suffix in (".csv", ".tsv"):
-        scores = _table(path)
+        scores, names = _table(path)
     else:
         scores = files.read_numbers(path)
     if scores.ndim != 2 or scores.dtype.kind not in "biuf":
         raise DataFormatError(
             f"{path.name}: expected numbers of shape (examples, labels), got {scores.dtype} of shape {scores.shape}"
         )
-    return scores
+    return scores, None if names is None else tuple(names)
 
 
-def read_true_labels(path: Path, shape: tuple[int, ...], scores: Path) -> Any:
-    """Read label sets as a 0/1 array or CSR array of the shape of the scores."""
-    if path.suffix == ".parquet":
-        labels = _parquet(path)
-    elif path.suffix in (".csv", ".tsv"):
-        labels = _table(path)
-    else:
-        labels = files.read_labels(path)
-    if isinstance(labels, list):
-        labels = _from_lists(labels, shape[1], path)
-    if labels.shape != shape:
-        raise DataFormatError(f"{path.name}: expected labels of shape {shape}, as {scores.name}, got {labels.shape}")
-    return labels
+def read_true_labels(source: str, shape: tuple[int, ...], scores: Path, names: Sequence[str] | None) -> Any:
+    """Read label sets as a CSR array of the shape of the scores, whose labels have these names if any."""
+    from labelproof.data.label_files import read_label_file
+
+    sets = read_label_file(source, label_names=names, n_labels=shape[1]).sets
+    if len(sets) != shape[0]:
+        raise DataFormatError(
+            f"{Path(source).name}: expected labels of shape {shape}, as {scores.name}, got {(len(sets), shape[1])}"
+        )
+    active = np.ones(len(sets.indices), np.bool_)
+    return scipy.sparse.csr_array((active, sets.indices, sets.indptr), shape=shape)
 
 
 def require_free_output(output: Path | None, inputs: list[Path | None], name: str = "--output") -> None:
@@ -63,27 +63,21 @@ def require_free_output(output: Path | None, inputs: list[Path | None], name: st
         raise ValueError(f"{name} must not be one of the inputs, got {output}")
 
 
-def _from_lists(sets: list[Any], n_labels: int, path: Path) -> scipy.sparse.csr_array:
-    try:
-        read = read_label_sets(sets, n_labels)
-    except ValueError as error:
-        raise DataFormatError(f"{path.name}: {error}") from error
-    data = np.ones(len(read.indices), np.bool_)
-    return scipy.sparse.csr_array((data, read.indices, read.indptr), shape=(len(read), n_labels))
-
-
-def _named_array(path: Path, *names: str) -> Array:
+def _named_array(path: Path, *names: str) -> tuple[Array, list[str] | None]:
     arrays = read_arrays(files.existing(path))
+    labels = arrays.get("label_names")
+    called = labels.tolist() if labels is not None and labels.dtype.kind == "U" and labels.ndim == 1 else None
     for name in names:
         if name in arrays:
-            return arrays[name]
+            return arrays[name], called
     if len(arrays) != 1:
         raise DataFormatError(f"{path.name}: expected an array {names[0]!r}, got {', '.join(sorted(arrays)) or 'none'}")
-    return next(iter(arrays.values()))
+    return next(iter(arrays.values())), None
 
 
-def _table(path: Path) -> Array:
+def _table(path: Path) -> tuple[Array, list[str] | None]:
     """Read rows of numbers after an optional line of column names."""
+    names = None
     separator = "," if path.suffix == ".csv" else "\t"
     try:
         lines = files.existing(path).read_text(encoding="utf-8-sig").splitlines()
@@ -92,11 +86,12 @@ def _table(path: Path) -> Array:
             f"{path.name}: expected text in UTF-8, got byte {error.object[error.start]:#x}"
         ) from error
     if lines and not _are_numbers(lines[0].split(separator)):
+        names = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=separator))]
         lines = lines[1:]
     if not any(line.strip() for line in lines):
         raise DataFormatError(f"{path.name}: expected rows of numbers, got none")
     try:
-        return np.loadtxt(lines, delimiter=separator, ndmin=2)
+        return np.loadtxt(lines, delimiter=separator, ndmin=2), names
     except ValueError as error:
         what = str(error).splitlines()[0].split(";")[0].rstrip(".")
         raise DataFormatError(f"{path.name}: expected rows of numbers: {what}") from error
@@ -109,7 +104,7 @@ def _are_numbers(tokens: list[str]) -> bool:
         return False
 
 
-def _parquet(path: Path) -> Array:
+def _parquet(path: Path) -> tuple[Array, list[str]]:
     """Read a table of one numeric column for each label."""
     files.existing(path)
     need("pyarrow", f"reading {path.name}")
@@ -125,4 +120,4 @@ def _parquet(path: Path) -> Array:
     for name, column in zip(table.column_names, columns, strict=True):
         if column.dtype.kind not in "biuf":
             raise DataFormatError(f"{path.name}: expected numbers in column {name!r}, got {column.dtype}")
-    return np.column_stack(columns) if columns else np.empty((0, 0))
+    return np.column_stack(columns) if columns else np.empty((0, 0)), table.column_names

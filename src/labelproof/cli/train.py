@@ -62,9 +62,9 @@ def train(
     Several views of the data and several models are tried on held-out folds, blended, calibrated and trained again on
     all examples. A configuration file chooses encoder, head, loss and rule instead.
     """
-    from labelproof.training.config_files import TEMPLATE, read_config
-
     if template:
+        from labelproof.training.template import TEMPLATE
+
         print(TEMPLATE, end="")
         return
     if output is None:
@@ -72,6 +72,8 @@ def train(
     if (config is None) == (data is None):
         raise ValueError("expected --data with the data, or the file of a configuration (--template prints one)")
     if config is not None:
+        from labelproof.training.config_files import read_config
+
         settings = read_config(config, overrides or [])
         if settings.data.path is None:
             raise ValueError("data.path must say where the data are, got none")

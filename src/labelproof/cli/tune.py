@@ -48,9 +48,9 @@ def tune(
     from labelproof.decisions.inputs import read_pair
 
     for path, name in ((output, "--output"), (plot, "--plot")):
-        require_free_output(path, [scores, labels], name)
-    y_score = read_scores(scores)
-    pair = read_pair(read_true_labels(labels, y_score.shape, scores), y_score)
+        require_free_output(path, [scores, Path(labels)], name)
+    y_score, names = read_scores(scores)
+    pair = read_pair(read_true_labels(labels, y_score.shape, scores, names), y_score)
     rules = default_rules(pair[0], metric=metric, scores=score_kind)  # type: ignore[arg-type] # it says which there are
     if rule is not None and rule not in rules:
         raise ValueError(f"--rule must be one of {', '.join(rules)}, got {rule!r}")

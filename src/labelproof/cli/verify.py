@@ -14,14 +14,18 @@ from labelproof.cli.options import (
     Bias,
     Domain,
     Jobs,
+    LabelColumn,
     LabelNames,
     Labels,
+    Part,
     Rule,
     Thresholds,
     Ties,
     TimeLimit,
+    WeightKey,
     Weights,
 )
+from labelproof.foundation.arguments import is_share_reached
 
 if TYPE_CHECKING:
     from labelproof.proof.result import Verification
@@ -35,6 +39,9 @@ def verify(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save verdicts and proofs here.", show_default=False)
     ] = None,
+    part: Part = None,
+    label_column: LabelColumn = None,
+    weight_key: WeightKey = None,
     bias: Bias = None,
     thresholds: Thresholds = None,
     rule: Rule = "sigmoid",
@@ -59,20 +66,28 @@ def verify(
     """Decide for each label set whether the output layer can ever predict it, with a proof."""
     import labelproof
     from labelproof.cli import files
+    from labelproof.cli.models import differences, read_model
+    from labelproof.data.label_files import read_label_file
 
-    classifier = files.read_classifier(weights, bias)
-    names = files.read_label_names(label_names, len(classifier.weight))
-    sets = files.read_labels(labels, names)
-    _require_sound_options(output, [weights, labels, bias, label_names], fail_under)
+    layer, names = read_model(weights, weight_key, bias, label_names)
+    data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ())
+    names, bias_from = data.names, bias or (weights if layer.bias is not None else None)
+    _require_sound_options(output, [weights, Path(labels), bias, label_names], fail_under)
+    if not len(data.sets):
+        raise ValueError(f"{Path(labels).name}: expected at least one label set, got none")
+    used: dict[str, Any] = {
+        "rule": rule,
+        "thresholds": None if thresholds is None else files.read_thresholds(thresholds),
+        "domain": files.parse_domain(domain),
+    }
+    notes = [*differences(layer, **used), *([data.note] if data.note else [])]
     start = time.perf_counter()
     v = labelproof.verify(
-        classifier.weight,
-        sets,
-        bias=classifier.bias,
-        thresholds=None if thresholds is None else files.read_thresholds(thresholds),
-        rule=rule,  # type: ignore[arg-type] # verify says which rules there are
-        ties=ties,  # type: ignore[arg-type]
-        domain=files.parse_domain(domain),
+        layer.weight,
+        data.sets,
+        bias=layer.bias,
+        **used,
+        ties=ties,  # type: ignore[arg-type] # verify says which there are
         radius=radius,
         box=box,
         eps=eps,
@@ -81,23 +96,24 @@ def verify(
         progress=progress_wanted(),
     )
     seconds = time.perf_counter() - start
-    if not len(v):
-        raise ValueError(f"{labels.name}: expected at least one label set, got none")
     if output is not None:
         v.save(output, label_names=names)
-    share = float((v.status == 1).mean())
-    passed = fail_under is None or share >= fail_under
+    found = int((v.status == 1).sum())
+    passed = fail_under is None or is_share_reached(found, len(v), fail_under)
     if as_json:
         outcome = {"seconds": round(seconds, 3), "saved": None if output is None else str(output), "passed": passed}
-        print_json({**_report(v, names), "bias_from": classifier.bias_from, **outcome})
+        described = {"bias_from": None if bias_from is None else _name(bias_from), "notes": notes}
+        print_json({**_report(v, names), **described, **outcome})
     else:
-        _print_head(v, weights.name, labels.name, classifier.bias_from)
+        _print_head(v, _name(weights), Path(labels).name, None if bias_from is None else _name(bias_from), notes)
         _print_verdicts(v, names, seconds)
         if output is not None:
-            again = _command_to_check(output, weights, bias)
+            again = _command_to_check(output, weights, weight_key, bias)
             console().print(f"Saved to {output}. To prove it again:\n  {again}", soft_wrap=True)
         if not passed:
-            console().print(f"Not passed: {share:.4f} of the label sets are argmaxable, {fail_under} were required.")
+            console().print(
+                f"Not passed: {found / len(v):.4f} of the label sets are argmaxable, {fail_under} were required."
+            )
     if not passed:
         raise typer.Exit(1)
 
@@ -114,9 +130,14 @@ def _require_sound_options(output: Path | None, inputs: list[Path | None], fail_
         raise ValueError(f"--output must not be one of the inputs, got {output}")
 
 
-def _command_to_check(output: Path, weights: Path, bias: Path | None) -> str:
+def _command_to_check(output: Path, weights: Path, weight_key: str | None, bias: Path | None) -> str:
     words = ["labelproof", "check", str(output), "--weights", str(weights)]
+    words += [] if weight_key is None else ["--weight-key", weight_key]
     return shlex.join(words if bias is None else [*words, "--bias", str(bias)])
+
+
+def _name(path: Path) -> str:
+    return path.resolve().name
 
 
 def _report(v: "Verification", names: Sequence[str] | None) -> dict[str, Any]:
@@ -145,14 +166,17 @@ def _conflict(v: "Verification", i: int, names: Sequence[str] | None) -> dict[st
     return parts | {side: summary.named(parts[side], names) for side in ("on", "off")}
 
 
-def _print_head(v: "Verification", weights: str, labels: str, bias_from: str | None) -> None:
+def _print_head(v: "Verification", weights: str, labels: str, bias_from: str | None, notes: list[str]) -> None:
     from labelproof.cli import summary
 
     layer, out = v.layer, console()
     with_bias = "no bias" if bias_from is None else f"bias from {bias_from}"
     shape = f"{plural(layer.n_labels, 'label')} × {plural(layer.d, 'feature')}"
     out.print(f"{weights}: {shape}, {with_bias}; rule {layer.rule}, ties {layer.ties}")
-    out.print(f"{labels}: {plural(len(v), 'label set')}, {summary.n_distinct(v):,} of them distinct\n")
+    out.print(f"{labels}: {plural(len(v), 'label set')}, {summary.n_distinct(v):,} of them distinct")
+    if notes:
+        out.print(" ".join(notes), soft_wrap=True)
+    out.print()
 
 
 def _print_verdicts(v: "Verification", names: Sequence[str] | None, seconds: float) -> None:

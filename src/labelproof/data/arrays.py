@@ -21,7 +21,7 @@ from labelproof.data.textfile import LIMITS, Limits, require_file
 from labelproof.errors import DataFormatError
 from labelproof.foundation import array_files
 
-__all__ = ["arrays_of", "read_arrays", "read_matrix", "read_npz", "read_pair"]
+__all__ = ["arrays_of", "read_arrays", "read_matrix", "read_member", "read_npz", "read_pair", "read_strings"]
 
 Array = npt.NDArray[Any]
 _STRINGS = ("label_names", "texts", "text_pairs", "feature_names", "image_paths", "split", "groups", "times")
@@ -36,15 +36,15 @@ def read_npz(path: Path, limits: Limits = LIMITS) -> Dataset:
     arrays = read_arrays(path, limits)
     if "indptr" in arrays and "shape" in arrays:  # a sparse matrix alone, as scipy saves it
         return _with_labels(_sparse(arrays, "", path.name), {}, path.name)
-    labels = _member(arrays, "labels", path.name)
+    labels = read_member(arrays, "labels", path.name)
     if labels is None and len(arrays) == 1:
         labels = next(iter(arrays.values()))
     if labels is None:
         raise DataFormatError(
             f"{path.name}: expected an array 'labels' or 'Y', got {', '.join(sorted(arrays)) or 'none'}"
         )
-    rest: dict[str, Any] = {name: _strings(arrays, name, path.name) for name in _STRINGS}
-    rest["features"] = _member(arrays, "features", path.name)
+    rest: dict[str, Any] = {name: read_strings(arrays, name, path.name) for name in _STRINGS}
+    rest["features"] = read_member(arrays, "features", path.name)
     return _with_labels(labels, rest, path.name)
 
 
@@ -123,7 +123,8 @@ def _has_infinity(matrix: Any) -> bool:
     return values.dtype.kind == "f" and bool(np.isinf(values).any())
 
 
-def _member(arrays: Mapping[str, Array], name: str, source: str) -> Any:
+def read_member(arrays: Mapping[str, Array], name: str, source: str) -> Any:
+    """Return the matrix of this name, dense or sparse, or None."""
     if f"{name}_indptr" in arrays:
         return _sparse(arrays, f"{name}_", source)
     return next((arrays[key] for key in (name, *_OTHER_NAMES[name]) if key in arrays), None)
@@ -139,7 +140,7 @@ def _sparse(arrays: Mapping[str, Array], prefix: str, source: str) -> Any:
         return matrix
 
 
-def _strings(arrays: Mapping[str, Array], name: str, source: str) -> Any:
+def read_strings(arrays: Mapping[str, Array], name: str, source: str) -> Any:
     """Return an array of strings, or one of numbers where it may be."""
     if f"{name}_ends" in arrays:
         with array_files.told_in_one_sentence(source):

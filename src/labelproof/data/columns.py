@@ -20,7 +20,7 @@ from labelproof.data.dataset import Dataset
 from labelproof.data.examples import Example, SparseRow, collect, float32_values
 from labelproof.errors import DataFormatError
 
-__all__ = ["Columns", "Rows", "read_rows", "read_table", "refuse_indicators"]
+__all__ = ["LABELS", "Columns", "Rows", "is_active", "read_rows", "read_table", "refuse_indicators", "split_labels"]
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 """Pairs of where a row stands, for errors ("train.csv, line 7"), and the row."""
@@ -210,10 +210,10 @@ def _string(row: Mapping[str, Any], name: str) -> str:
 def _labels(row: Mapping[str, Any], roles: _Roles, separator: str | None) -> tuple[tuple[str, ...], type | None]:
     """Return the labels of a row as names, and the type in which they were given (None without any)."""
     if len(roles.labels) > 1:
-        return tuple(name for name in roles.labels if _is_active(row[name], name)), None
+        return tuple(name for name in roles.labels if is_active(row[name], name)), None
     value = row[roles.labels[0]]
     if isinstance(value, str):
-        items: Sequence[Any] = _split(value, separator)
+        items: Sequence[Any] = split_labels(value, separator)
     elif value is None:
         items = ()
     elif isinstance(value, (Mapping, bytes)):
@@ -250,7 +250,7 @@ def _kind(item: Any) -> type:
     raise ValueError(f"expected labels as names or whole numbers, got {_short(item)}")
 
 
-def _split(text: str, separator: str | None) -> list[Any]:
+def split_labels(text: str, separator: str | None) -> list[Any]:
     """Split a string of labels; one in brackets is a list as JSON or Python write it."""
     text = text.strip()
     if separator is None and text.startswith("[") and text.endswith("]"):
@@ -273,7 +273,8 @@ def _listed(text: str) -> list[Any]:
     return items
 
 
-def _is_active(value: Any, name: str) -> bool:
+def is_active(value: Any, name: str) -> bool:
+    """Return whether a cell of 0 and 1 says that the label of this column is active."""
     if value in (0, "0", 0.0, "0.0", "", None, False):
         return False
     if value in (1, "1", 1.0, "1.0", True):

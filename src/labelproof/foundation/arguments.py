@@ -1,9 +1,10 @@
 """Checks of arguments that several modules make."""
 
 import operator
+from fractions import Fraction
 from typing import SupportsIndex
 
-__all__ = ["whole_number"]
+__all__ = ["is_share_reached", "whole_number"]
 
 
 def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
@@ -22,3 +23,14 @@ def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
     if number < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return number
+
+
+def is_share_reached(part: int, whole: int, least: float) -> bool:
+    """Return whether ``part / whole`` is at least a share, taken as the decimal number that a person wrote.
+
+    Examples
+    --------
+    >>> is_share_reached(7, 100, 0.07), 7 >= 0.07 * 100
+    (True, False)
+    """
+    return part >= Fraction(str(float(least))) * whole

@@ -1,20 +1,16 @@
 """From named tensors to a layer."""
 
 import os
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from labelproof.importers.candidates import bias_key
-from labelproof.importers.exact_numbers import exact, finite_layer
+from labelproof.importers.exact_numbers import finite_layer
 from labelproof.importers.feature_domains import UNKNOWN, Before
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.tables import read_table
+from labelproof.importers.number_files import read_bias
 from labelproof.importers.tensors import Tensors
 
-__all__ = ["read_bias", "take"]
+__all__ = ["take"]
 
 
 def take(
@@ -64,11 +60,3 @@ def take(
             notes=notes,
         )
     )
-
-
-def read_bias(bias: Any) -> npt.NDArray[np.float64] | None:
-    """Return the bias that a user gave: the path of a file of numbers, or the numbers; None stays None."""
-    if bias is None:
-        return None
-    values = read_table(Path(bias)) if isinstance(bias, str | os.PathLike) else bias
-    return exact("bias", values)

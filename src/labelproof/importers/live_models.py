@@ -1,5 +1,6 @@
-"""The output layer of a model in memory."""
+"""The output layer of a model in memory, or of one whose path is given."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,16 @@ __all__ = ["layer_of"]
 
 
 def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
-    """Return the output layer of a live object.
+    """Return the output layer of a live object, or of a saved model.
 
     Parameters
     ----------
     model
-        An array, sparse matrix or tensor (n_labels, n_features); a torch module, also one of transformers or timm; a
-        fitted scikit-learn estimator; a `labelproof.models.Model` or `labelproof.MultiLabelClassifier`; or an
-        `ImportedLayer`, which is returned as it is.
+        The path of a file or folder, as for `read_layer`; an array, sparse matrix or tensor (n_labels, n_features); a
+        torch module, also one of transformers or timm; a fitted scikit-learn estimator; a `labelproof.models.Model` or
+        `labelproof.MultiLabelClassifier`; or an `ImportedLayer`, which is returned as it is.
     weight_key
-        Of a torch module: the name of the layer, where it cannot be found.
+        Of a file or a torch module: the name of the layer, where it cannot be found.
 
     Returns
     -------
@@ -39,6 +40,10 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
     """
     if isinstance(model, ImportedLayer):
         return model
+    if isinstance(model, str | os.PathLike):
+        from labelproof.importers.reading import read_layer
+
+        return read_layer(model, weight_key=weight_key)
     kinds = {cls.__module__.split(".")[0] for cls in type(model).__mro__}
     if "torch" in kinds:
         return _layer_of_torch(model, weight_key)
@@ -51,7 +56,7 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
         values = np.asarray(model) if isinstance(model, np.ndarray) else exact("the weight", model)
         return _bare(exact("the weight", values), str(values.dtype), type(model).__name__)
     raise ValueError(
-        f"model must be an array, a torch module, a scikit-learn estimator or a labelproof model, "
+        f"model must be a path, an array, a torch module, a scikit-learn estimator or a labelproof model, "
         f"got {type(model).__module__}.{type(model).__name__}"
     )
 

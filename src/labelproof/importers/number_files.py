@@ -1,16 +1,17 @@
 """Weights in files of plain numbers: .npy, .npz (dense, or sparse as scipy saves it), .csv, .tsv, .txt."""
 
+import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from labelproof.importers.exact_numbers import exact, finite_layer
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.linear_files import is_flat_linear, layer_of_flat_linear, layer_of_sparse
 from labelproof.importers.tables import checked_arrays, read_table, sparse_of
 
-__all__ = ["read_arrays_layer", "read_table_layer"]
+__all__ = ["read_arrays_layer", "read_bias", "read_table_layer"]
 
 Array = npt.NDArray[Any]
 WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", "intercept")
@@ -27,12 +28,17 @@ def read_table_layer(path: Path, bias: Array | None, n_labels: int | None) -> Im
 
 
 def read_arrays_layer(path: Path, *, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
-    """Return the layer of an .npz file: arrays ``weight`` and ``bias`` (or W, b), or one sparse matrix."""
+    """Return the layer of an .npz file: arrays ``weight`` and ``bias`` (or W and b, or coef_ and intercept_), and what
+    it has of ``label_names`` and ``thresholds``; or one sparse matrix.
+    """
     arrays = checked_arrays(path)
-    if "format" in arrays and "shape" in arrays:
-        return layer_of_sparse(sparse_of(arrays), path.name, bias=bias, n_labels=n_labels)
-    if is_flat_linear(arrays) and weight_key is None:
-        return layer_of_flat_linear(arrays, path.name)
+    if "weights" in arrays or "format" in arrays:
+        from labelproof.importers.linear_files import is_flat_linear, layer_of_flat_linear, layer_of_sparse
+
+        if "format" in arrays and "shape" in arrays:
+            return layer_of_sparse(sparse_of(arrays), path.name, bias=bias, n_labels=n_labels)
+        if is_flat_linear(arrays) and weight_key is None:
+            return layer_of_flat_linear(arrays, path.name)
     key = _weight_key(arrays, weight_key)
     _refuse_transposed(arrays[key], n_labels)
     own = next((arrays[name] for name in BIASES if name in arrays and name != key), None)
@@ -44,9 +50,18 @@ def read_arrays_layer(path: Path, *, weight_key: str | None, bias: Any, n_labels
             model=path.name,
             kind="arrays",
             source=f"{key} of {path.name}",
-            label_names=_names(arrays),
+            label_names=_names(arrays, len(arrays[key])),
+            thresholds=_thresholds(arrays, len(arrays[key])),
         )
     )
+
+
+def read_bias(bias: Any) -> npt.NDArray[np.float64] | None:
+    """Return the bias that a user gave: the path of a file of numbers, or the numbers; None stays None."""
+    if bias is None:
+        return None
+    values = read_table(Path(bias)) if isinstance(bias, str | os.PathLike) else bias
+    return exact("bias", values)
 
 
 def _refuse_transposed(values: Array, n_labels: int | None) -> None:
@@ -69,6 +84,19 @@ def _weight_key(arrays: dict[str, Array], weight_key: str | None) -> str:
     return (usual or matrices)[0]
 
 
-def _names(arrays: dict[str, Array]) -> tuple[str, ...] | None:
+def _names(arrays: dict[str, Array], n_labels: int) -> tuple[str, ...] | None:
     found = next((arrays[name] for name in NAMES if name in arrays and arrays[name].dtype.kind == "U"), None)
-    return None if found is None or found.ndim != 1 else tuple(found.tolist())
+    if found is None or found.ndim != 1:
+        return None
+    if len(found) != n_labels:
+        raise ValueError(f"expected {n_labels} label names to match the weight's rows, got {len(found)}")
+    return tuple(found.tolist())
+
+
+def _thresholds(arrays: dict[str, Array], n_labels: int) -> npt.NDArray[np.float64] | None:
+    if "thresholds" not in arrays:
+        return None
+    values = exact("thresholds", arrays["thresholds"]).ravel()
+    if values.size not in (1, n_labels):
+        raise ValueError(f"expected one threshold, or one for each of {n_labels} labels, got {values.size}")
+    return np.broadcast_to(values, (n_labels,)).copy()

@@ -1,23 +1,20 @@
-"""Read the output layer of a saved model, whatever program saved it."""
+"""Read the output layer of a saved model, whatever program saved it: the one reader of all verbs and functions.
+
+The reader of a format, and the packages that it needs, are imported when a file of that format comes.
+"""
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labelproof.errors import LabelproofError, ModelFormatError
-from labelproof.importers.candidates import choose_weight
-from labelproof.importers.checkpoints import read_checkpoint
-from labelproof.importers.huggingface import is_hugging_face, read_hugging_face
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.layer_of_tensors import read_bias, take
-from labelproof.importers.linear_files import is_pecos, read_pecos
-from labelproof.importers.number_files import read_arrays_layer, read_table_layer
-from labelproof.importers.onnx_files import read_onnx
-from labelproof.importers.own_models import is_own_model, read_own_model
-from labelproof.importers.safetensors_files import read_safetensors
-from labelproof.importers.skops_files import read_skops
+from labelproof.importers.number_files import read_arrays_layer, read_bias, read_table_layer
 from labelproof.importers.tables import SEPARATORS
-from labelproof.importers.tensors import Tensors
+
+if TYPE_CHECKING:
+    from labelproof.importers.tensors import Tensors
 
 __all__ = ["read_layer"]
 
@@ -40,8 +37,8 @@ def read_layer(
     Parameters
     ----------
     path
-        A folder of labelproof, Hugging Face or PECOS, or a file: .safetensors, .npz, .npy, .csv, .tsv, .txt, a torch
-        checkpoint (.pt, .pth, .bin, .ckpt), a scikit-learn estimator saved by skops (.skops), or .onnx.
+        A folder of labelproof, Hugging Face, PECOS or an audit, or a file: .safetensors, .npz, .npy, .csv, .tsv, .txt,
+        a torch checkpoint (.pt, .pth, .bin, .ckpt), a scikit-learn estimator saved by skops (.skops), or .onnx.
     weight_key
         Name of the weight, where the model has several candidates or unusual names.
     bias
@@ -91,14 +88,22 @@ def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -
     if ending == ".npz":
         return read_arrays_layer(path, weight_key=weight_key, bias=read_bias(bias), n_labels=n_labels)
     if ending == ".safetensors":
+        from labelproof.importers.safetensors_files import read_safetensors
+
         return _take(read_safetensors(path), path, "safetensors file", weight_key, bias)
     if ending in CHECKPOINTS:
+        from labelproof.importers.checkpoints import read_checkpoint
+
         return _take(read_checkpoint(path, weight_key), path, "torch checkpoint", weight_key, bias)
     if ending == ".skops":
+        from labelproof.importers.skops_files import read_skops
+
         _refuse_option("weight_key", weight_key, "an estimator")
         _refuse_option("bias", bias, "an estimator")
         return read_skops(path)
     if ending == ".onnx":
+        from labelproof.importers.onnx_files import read_onnx
+
         _refuse_option("bias", bias, "an ONNX file")
         return read_onnx(path, weight_key=weight_key)
     if ending in PICKLES:
@@ -107,9 +112,17 @@ def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -
 
 
 def _read_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLayer:
-    if is_own_model(folder) or is_pecos(folder):
+    from labelproof.importers.huggingface import is_hugging_face, read_hugging_face
+    from labelproof.importers.linear_files import is_pecos, read_pecos
+    from labelproof.importers.own_models import is_own_model, read_own_model
+
+    is_audit = (folder / "audit.json").is_file() and (folder / "layer.npz").is_file()
+    if is_audit or is_own_model(folder) or is_pecos(folder):
         _refuse_option("weight_key", weight_key, "such a model")
         _refuse_option("bias", bias, "such a model")
+        if is_audit:
+            layer = read_arrays_layer(folder / "layer.npz", weight_key=None, bias=None, n_labels=None)
+            return replace(layer, model=folder.name, kind="folder of an audit")
         return read_own_model(folder) if is_own_model(folder) else read_pecos(folder)
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
     if "model_head.pkl" in pickles or (pickles and not is_hugging_face(folder)):
@@ -124,6 +137,9 @@ def _refuse_option(name: str, value: Any, what: str) -> None:
         raise ValueError(f"{name} must not be given for {what}, whose layer is known, got {value!r}")
 
 
-def _take(tensors: Tensors, path: Path, kind: str, weight_key: str | None, bias: Any) -> ImportedLayer:
+def _take(tensors: "Tensors", path: Path, kind: str, weight_key: str | None, bias: Any) -> ImportedLayer:
+    from labelproof.importers.candidates import choose_weight
+    from labelproof.importers.layer_of_tensors import take
+
     key = choose_weight(tensors, weight_key=weight_key)
     return take(tensors, key, bias, model=path.name, kind=kind)

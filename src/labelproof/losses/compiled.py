@@ -11,11 +11,11 @@ from torch import Tensor
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
 
-__all__ = ["Task", "applies", "sum_of", "target_arrays", "vector"]
+__all__ = ["Task", "applies", "mask_array", "room_for_gradient", "sum_of", "target_arrays", "vector"]
 
 Array = npt.NDArray[np.float32]
 
-_NO_ROWS, _NO_PLACES = np.empty((0, 0), np.float32), np.empty(0, np.int64)
+_NO_ROWS, _NO_PLACES, _NO_MASK = np.empty((0, 0), np.float32), np.empty(0, np.int64), np.empty((0, 0), np.uint8)
 
 
 def applies(logits: Tensor, *data: Tensor | SparseTargets | float | None) -> bool:
@@ -27,7 +27,10 @@ def applies(logits: Tensor, *data: Tensor | SparseTargets | float | None) -> boo
         return False
     if is_wrapped(logits):
         return False
-    return not any(isinstance(part, Tensor) and (part.requires_grad or is_wrapped(part)) for part in data)
+    for part in data:  # noqa: SIM110 - a generator takes a while, and small batches are all overhead
+        if isinstance(part, Tensor) and (part.requires_grad or is_wrapped(part)):
+            return False
+    return True
 
 
 class Task(Protocol):
@@ -78,6 +81,17 @@ def target_arrays(targets: Tensor | SparseTargets) -> tuple[Any, Any, Any]:
     if isinstance(targets, SparseTargets):
         return _NO_ROWS, targets.indptr.numpy(), targets.columns.numpy()
     return targets.contiguous().numpy(), _NO_PLACES, _NO_PLACES
+
+
+def room_for_gradient(logits: Tensor, wanted: bool) -> Tensor:
+    """Return a contiguous tensor of the logits' shape, or one without rows if no gradient is wanted."""
+    given = logits.detach()
+    return torch.empty_like(given if wanted else given[:0], memory_format=torch.contiguous_format)
+
+
+def mask_array(mask: Tensor | None) -> Any:
+    """Return a mask (n, n_labels) as numbers, 0 where a label is unknown; no rows where there is no mask."""
+    return _NO_MASK if mask is None else mask.contiguous().numpy().view(np.uint8)
 
 
 def vector(value: Tensor | float, n: int) -> Array:

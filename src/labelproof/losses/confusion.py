@@ -1,18 +1,20 @@
 """Metrics of a confusion matrix as losses: 1 - metric, of smooth counts s = sigmoid(beta · (logit + eta)).
 
 The counts of a batch are taken once (`counts`), pooled over the parts of a large batch (`pooling`), turned into a
-metric of each label or example (`smooth_metrics`), and averaged as scikit-learn does.
+metric of each label or example (`smooth_metrics`), and averaged as scikit-learn does (`averaging`).
 """
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
-import torch
 from torch import Tensor
 
-from labelproof.losses.counts import Scores, smooth_counts
+from labelproof.losses.averaging import AVERAGES, Aim, Average, average_loss
+from labelproof.losses.compiled import sum_of
+from labelproof.losses.counts import SCORES, Counting, Scores, smooth_counts
+from labelproof.losses.one_pass import ConfusionTask, pooled
+from labelproof.losses.options import CountOptions, F1Options, spelled_out_as
 from labelproof.losses.pooling import pool
 from labelproof.losses.reduction import (
-    REDUCTIONS,
     Reduction,
     check_choice,
     check_positive,
@@ -20,24 +22,19 @@ from labelproof.losses.reduction import (
     read_label_vector,
     read_mask,
 )
-from labelproof.losses.smooth_metrics import Empty, losses_of_counts, read_metric
+from labelproof.losses.smooth_metrics import Empty
 from labelproof.losses.targets import as_rows, promote, read_targets
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 __all__ = [
-    "AVERAGES",
-    "Average",
-    "average_loss",
     "confusion_counts",
     "confusion_loss",
+    "loss_and_counts",
     "sigmoid_f1_loss",
     "unbounded_f1_loss",
 ]
-
-Average = Literal["macro", "micro", "weighted", "samples"]
-AVERAGES = ("macro", "micro", "weighted", "samples")
 
 
 def confusion_loss(
@@ -60,7 +57,7 @@ def confusion_loss(
     counts: Tensor | None = None,
     process_group: "ProcessGroup | None" = None,
 ) -> Tensor:
-    """Return 1 - metric of smooth counts; the functional twin of `ConfusionLoss`, which explains the options.
+    """Return 1 - metric of smooth counts; the functional twin of `ConfusionLoss`, which explains the other options.
 
     Parameters
     ----------
@@ -68,21 +65,14 @@ def confusion_loss(
         Tensor of shape (..., n_labels).
     targets
         Dense tensor of the same shape, index lists, or a sparse matrix; see `read_targets`.
-    metric
-        "f1", "fbeta" (with ``f_beta``), "accuracy", "precision", "recall", "specificity", "npv", "jaccard",
-        "balanced-accuracy" or "mcc".
-    beta, eta
-        Slope and shift of the sigmoid: numbers, or tensors of shape () or (n_labels,). beta must be positive.
     memory
         With ``empty="memory"``: earlier counts as `confusion_counts` returns them, used for labels without a positive.
     mask
         Bool tensor of the logits' shape, False where a label is unknown.
-    example_weight, label_weight
-        Weights of shape (...,) and (n_labels,).
+    example_weight
+        Weights of shape (...,).
     counts
         Counts of the whole batch of which this is a part; see `confusion_counts`.
-    process_group
-        Processes that share the batch; counts are added up over them.
 
     Returns
     -------
@@ -91,133 +81,63 @@ def confusion_loss(
 
     Examples
     --------
+    >>> import torch
     >>> logits, targets = torch.tensor([[9.0, -9.0], [-9.0, 9.0]]), [[0], [0, 1]]
     >>> f"{confusion_loss(logits, targets, 'recall', average='micro'):.3f}"
     '0.333'
     """
-    if average == "samples" and counts is not None:
-        raise ValueError("counts must be None for average='samples', whose losses of examples add up, got a tensor")
-    local = confusion_counts(
-        logits,
-        targets,
-        beta=beta,
-        eta=eta,
-        scores=scores,
-        average=average,
-        mask=mask,
-        example_weight=example_weight,
-        label_weight=label_weight,
-    )
-    return average_loss(
-        local if average == "samples" else pool(local, counts, process_group),
-        metric,
-        f_beta=f_beta,
-        average=average,
-        empty=empty,
-        smoothing=smoothing,
-        memory=memory,
-        weight=example_weight if average == "samples" else label_weight,
-        reduction=reduction,
-        process_group=process_group,
-    )
+    counted: CountOptions = {
+        "beta": beta,
+        "eta": eta,
+        "scores": scores,
+        "average": average,
+        "mask": mask,
+        "example_weight": example_weight,
+        "label_weight": label_weight,
+    }
+    aim = Aim(metric, f_beta, average, empty, smoothing, reduction)
+    return loss_and_counts(logits, targets, aim, counted, memory=memory, counts=counts, process_group=process_group)[0]
 
 
+@spelled_out_as(confusion_loss, F1Options)
 def sigmoid_f1_loss(
     logits: Tensor,
     targets: Any,
     *,
     beta: float | Tensor = 1.0,
     eta: float | Tensor = 0.0,
-    average: Average = "macro",
-    empty: Empty = "smooth",
-    smoothing: float = 1.0,
-    memory: Tensor | None = None,
-    mask: Tensor | None = None,
-    example_weight: Tensor | None = None,
-    label_weight: Tensor | None = None,
-    reduction: Reduction = "mean",
-    counts: Tensor | None = None,
-    process_group: "ProcessGroup | None" = None,
+    **options: Unpack[F1Options],
 ) -> Tensor:
     """Return 1 - F1 of smooth counts; `confusion_loss` with the metric "f1", where the options are explained.
 
     Examples
     --------
+    >>> import torch
     >>> sigmoid_f1_loss(torch.zeros(2, 1), torch.tensor([[1.0], [0.0]]))  # 1 - 2·½ / (1 + 1)
     tensor(0.5000)
     """
-    return confusion_loss(
-        logits,
-        targets,
-        beta=beta,
-        eta=eta,
-        average=average,
-        empty=empty,
-        smoothing=smoothing,
-        memory=memory,
-        mask=mask,
-        example_weight=example_weight,
-        label_weight=label_weight,
-        reduction=reduction,
-        counts=counts,
-        process_group=process_group,
-    )
+    return confusion_loss(logits, targets, beta=beta, eta=eta, **options)
 
 
+@spelled_out_as(confusion_loss, F1Options)
 def unbounded_f1_loss(
-    logits: Tensor,
-    targets: Any,
-    *,
-    scores: Scores = "sigmoid",
-    average: Average = "macro",
-    empty: Empty = "smooth",
-    smoothing: float = 1.0,
-    memory: Tensor | None = None,
-    mask: Tensor | None = None,
-    example_weight: Tensor | None = None,
-    label_weight: Tensor | None = None,
-    reduction: Reduction = "mean",
-    counts: Tensor | None = None,
-    process_group: "ProcessGroup | None" = None,
+    logits: Tensor, targets: Any, *, scores: Scores = "logits", **options: Unpack[F1Options]
 ) -> Tensor:
-    """Return 1 - F1 of counts of the scores as they are: plain sigmoids, or raw logits, which have no bounds.
+    """Return 1 - F1 of counts of the scores as they are: raw logits, which have no bounds, or plain sigmoids.
 
     The other options are those of `confusion_loss`.
 
     Examples
     --------
-    >>> unbounded_f1_loss(torch.tensor([[3.0], [0.0]]), torch.tensor([[1.0], [0.0]]), scores="logits")  # 1 - 6 / 4
+    >>> import torch
+    >>> unbounded_f1_loss(torch.tensor([[3.0], [0.0]]), torch.tensor([[1.0], [0.0]]))  # 1 - 6 / 4
     tensor(-0.5000)
     """
-    return confusion_loss(
-        logits,
-        targets,
-        scores=scores,
-        average=average,
-        empty=empty,
-        smoothing=smoothing,
-        memory=memory,
-        mask=mask,
-        example_weight=example_weight,
-        label_weight=label_weight,
-        reduction=reduction,
-        counts=counts,
-        process_group=process_group,
-    )
+    return confusion_loss(logits, targets, scores=scores, **options)
 
 
-def confusion_counts(
-    logits: Tensor,
-    targets: Any,
-    *,
-    beta: float | Tensor = 1.0,
-    eta: float | Tensor = 0.0,
-    scores: Scores = "sigmoid",
-    average: Average = "macro",
-    mask: Tensor | None = None,
-    example_weight: Tensor | None = None,
-    label_weight: Tensor | None = None,
-) -> Tensor:
+@spelled_out_as(confusion_loss, CountOptions)
+def confusion_counts(logits: Tensor, targets: Any, **options: Unpack[CountOptions]) -> Tensor:
     """Return the counts of a batch, or of a part of one: Σ s·y, Σ s, Σ y and Σ 1. Counts of parts add up.
 
     Parameters
@@ -232,74 +152,74 @@ def confusion_counts(
 
     Examples
     --------
+    >>> import torch
     >>> confusion_counts(torch.zeros(2, 3), [[0], [0, 1]], average="micro")
     tensor([1.5000, 3.0000, 3.0000, 6.0000])
     """
-    check_choice("average", average, AVERAGES)
-    check_choice("scores", scores, ("sigmoid", "logits"))
     logits = promote(logits)
-    read = read_targets(logits, targets)
-    known = read_mask(mask, logits)
-    of_example = None if average == "samples" else read_example_weight(example_weight, logits)
-    of_label = None if label_weight is None else read_label_vector("label_weight", label_weight, logits)
-    check_positive("beta", beta)
-    slope, shift = (_label_vector(*named, logits) for named in (("beta", beta), ("eta", eta)))
-    rows = as_rows(read) if isinstance(read, Tensor) else read
-    options: Any = {"beta": slope, "eta": shift, "scores": scores, "mask": known}
-    if average == "samples":
-        counts = smooth_counts(as_rows(logits), rows, dim=1, label_weight=of_label, **options)
-        return counts.reshape(4, *logits.shape[:-1])
-    counts = smooth_counts(as_rows(logits), rows, dim=0, example_weight=of_example, **options)
-    if average != "micro":
-        return counts
-    return (counts if of_label is None else counts * of_label).sum(1)
+    counting, of_label = _read_counting(logits, targets, **options)
+    return _counts(logits, counting, options.get("average", "macro"), of_label)
 
 
-def average_loss(
-    counts: Tensor,
-    metric: str = "f1",
+def loss_and_counts(
+    logits: Tensor,
+    targets: Any,
+    aim: Aim,
+    options: CountOptions,
     *,
-    f_beta: float = 1.0,
-    average: Average = "macro",
-    empty: Empty = "smooth",
-    smoothing: float = 1.0,
     memory: Tensor | None = None,
-    weight: Tensor | None = None,
-    reduction: Reduction = "mean",
+    counts: Tensor | None = None,
     process_group: "ProcessGroup | None" = None,
-) -> Tensor:
-    """Return the loss that belongs to the counts of a whole batch.
+) -> tuple[Tensor, Tensor | None]:
+    """Return the loss of a batch, and, for a memory, the counts of the whole batch; see `confusion_loss`."""
+    if aim.by_example and counts is not None:
+        raise ValueError("counts must be None for average='samples', whose losses of examples add up, got a tensor")
+    logits = promote(logits)
+    counting, of_label = _read_counting(logits, targets, **options)
+    weight = read_example_weight(options.get("example_weight"), logits) if aim.by_example else of_label
+    rows, alone = as_rows(logits), counts is None and process_group is None
+    if alone and aim.reduction != "none" and counting.is_compiled(rows, weight, memory):
+        task = ConfusionTask(counting, aim, memory, weight)
+        loss = sum_of(task, rows)
+        return loss, task.counts() if aim.empty == "memory" else None
+    local = _counts(logits, counting, aim.average, of_label)
+    whole = local if aim.by_example else pool(local, counts, process_group)
+    if aim.by_example and weight is not None:
+        weight = weight.reshape(logits.shape[:-1])
+    return average_loss(whole, aim, memory=memory, weight=weight, process_group=process_group), whole
 
-    Parameters
-    ----------
-    counts
-        Counts as `confusion_counts` returns them for this average.
-    weight
-        Weights of the losses in the mean: of labels for macro and weighted, of examples for samples.
-    metric, f_beta, average, empty, smoothing, memory, reduction, process_group
-        As for `confusion_loss`.
 
-    Examples
-    --------
-    >>> average_loss(torch.tensor([3.0, 4.0, 5.0, 9.0]), "precision", average="micro")
-    tensor(0.2500)
-    """
-    check_choice("reduction", reduction, REDUCTIONS)
-    if average == "samples" and empty == "memory":
-        raise ValueError("empty must be 'skip' or 'smooth' for average='samples', got 'memory'")
-    chosen = read_metric(metric, f_beta)
-    losses, kept, support = losses_of_counts(counts, chosen, empty=empty, smoothing=smoothing, memory=memory)
-    if average == "micro" or reduction == "none":
-        return losses
-    share = kept * support if average == "weighted" else kept
-    share = share if weight is None else share * weight.to(share)
-    above = losses.sum() if share is kept else (share * losses).sum()  # what is left out has the loss 0
-    below = share.sum()
-    if reduction == "sum":
-        return above
-    if average == "samples" and process_group is not None:
-        above, below = pool(torch.stack([above, below]), None, process_group)
-    return above / torch.where(below == 0, 1.0, below)
+def _read_counting(
+    logits: Tensor,
+    targets: Any,
+    *,
+    beta: float | Tensor = 1.0,
+    eta: float | Tensor = 0.0,
+    scores: Scores = "sigmoid",
+    average: Average = "macro",
+    mask: Tensor | None = None,
+    example_weight: Tensor | None = None,
+    label_weight: Tensor | None = None,
+) -> tuple[Counting, Tensor | None]:
+    """Return how to count, with targets whose range is not checked, and the weights of the labels, or None."""
+    check_choice("average", average, AVERAGES)
+    check_choice("scores", scores, SCORES)
+    check_positive("beta", beta)
+    read, known = read_targets(logits, targets, unchecked=True), read_mask(mask, logits)
+    of_label = None if label_weight is None else read_label_vector("label_weight", label_weight, logits)
+    slope, shift = (_label_vector(*named, logits) for named in (("beta", beta), ("eta", eta)))
+    by_example = average == "samples"
+    weight = of_label if by_example else read_example_weight(example_weight, logits)
+    rows = as_rows(read) if isinstance(read, Tensor) else read
+    return Counting(rows, by_example, slope, shift, scores, known, 1.0 if weight is None else weight), of_label
+
+
+def _counts(logits: Tensor, counting: Counting, average: Average, of_label: Tensor | None) -> Tensor:
+    counting.check_targets()
+    counts = smooth_counts(as_rows(logits), counting)
+    if average == "samples":
+        return counts.reshape(4, *logits.shape[:-1])
+    return pooled(counts, of_label) if average == "micro" else counts
 
 
 def _label_vector(name: str, value: Tensor | float, logits: Tensor) -> Tensor | float:

@@ -1,15 +1,17 @@
 """The losses of `confusion` as torch modules, which keep what they learn and what they remember of earlier batches."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import torch
 from torch import Tensor, nn
 
-from labelproof.losses.confusion import AVERAGES, Average, average_loss, confusion_counts
-from labelproof.losses.counts import Scores
+from labelproof.losses.averaging import Aim, Average
+from labelproof.losses.confusion import confusion_counts, loss_and_counts
+from labelproof.losses.counts import SCORES, Scores
+from labelproof.losses.options import CountOptions, F1ModuleOptions, spelled_out_as
 from labelproof.losses.pooling import pool
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
-from labelproof.losses.smooth_metrics import EMPTY, Empty, read_metric
+from labelproof.losses.reduction import Reduction, check_choice, check_positive
+from labelproof.losses.smooth_metrics import Empty
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -92,22 +94,14 @@ class ConfusionLoss(nn.Module):
         process_group: "ProcessGroup | None" = None,
     ) -> None:
         super().__init__()
-        read_metric(metric, f_beta)
-        check_choice("average", average, AVERAGES)
-        check_choice("scores", scores, ("sigmoid", "logits"))
-        check_choice("empty", empty, EMPTY)
-        check_choice("reduction", reduction, REDUCTIONS)
+        self.aim = Aim(metric, f_beta, average, empty, smoothing, reduction)
+        check_choice("scores", scores, SCORES)
         check_positive("beta", beta)
-        check_positive("smoothing", smoothing)
         if not 0 <= decay <= 1:
             raise ValueError(f"decay must lie between 0 and 1, got {decay}")
         for name in learn:
             check_choice("learn", name, ("beta", "eta"))
-        if average == "samples" and empty == "memory":
-            raise ValueError("empty must be 'skip' or 'smooth' for average='samples', got 'memory'")
-        self.metric, self.average, self.f_beta, self.scores = metric, average, f_beta, scores
-        self.empty, self.smoothing, self.decay = empty, smoothing, decay
-        self.reduction, self.process_group = reduction, process_group
+        self.scores, self.decay, self.process_group = scores, decay, process_group
         self.log_beta = nn.Parameter(torch.as_tensor(beta).float().log()) if "beta" in learn else None
         self.fixed_beta = 1.0 if "beta" in learn else _constant(beta)
         self.eta = nn.Parameter(torch.as_tensor(eta).float()) if "eta" in learn else _constant(eta)
@@ -132,35 +126,15 @@ class ConfusionLoss(nn.Module):
 
         Parameters
         ----------
-        logits
-            Tensor of shape (..., n_labels).
-        targets
-            Dense tensor of the same shape, index lists, or a sparse matrix; see `read_targets`.
-        mask
-            Bool tensor of the logits' shape, False where a label is unknown.
-        example_weight
-            Tensor of shape (...,).
+        logits, targets, mask, example_weight
+            As for `confusion_loss`.
         counts
             Counts of the whole batch, of which this is a part.
         """
-        samples = self.average == "samples"
-        if samples and counts is not None:
-            raise ValueError("counts must be None for average='samples', whose losses of examples add up, got a tensor")
-        local = self._local_counts(logits, targets, mask, example_weight)
-        whole = local if samples else pool(local, counts, self.process_group)
-        loss = average_loss(
-            whole,
-            self.metric,
-            f_beta=self.f_beta,
-            average=self.average,
-            empty=self.empty,
-            smoothing=self.smoothing,
-            memory=self.memory,
-            weight=example_weight if samples else self.label_weight,
-            reduction=self.reduction,
-            process_group=self.process_group,
-        )
-        if counts is None:
+        options = self._options(mask, example_weight)
+        pooling: Any = {"counts": counts, "process_group": self.process_group}
+        loss, whole = loss_and_counts(logits, targets, self.aim, options, memory=self.memory, **pooling)
+        if counts is None and whole is not None:
             self.remember(whole)
         return loss
 
@@ -168,32 +142,37 @@ class ConfusionLoss(nn.Module):
         self, logits: Tensor, targets: Any, *, mask: Tensor | None = None, example_weight: Tensor | None = None
     ) -> Tensor:
         """Return the counts of a part of a batch, over all processes of the group; counts of parts add up."""
-        if self.average == "samples":
+        if self.aim.by_example:
             raise ValueError("counts are not defined for average='samples', whose losses of examples add up")
-        return pool(self._local_counts(logits, targets, mask, example_weight), None, self.process_group)
+        local = confusion_counts(logits, targets, **self._options(mask, example_weight))
+        return pool(local, None, self.process_group)
 
     @torch.no_grad()
     def remember(self, counts: Tensor) -> None:
-        """Add the counts of a batch to the memory, when there is one and the module is in training."""
-        if self.empty == "memory" and self.training:
-            self.memory = counts.detach() if self.memory is None else self.decay * self.memory + counts.detach()
+        """Add the counts of a batch to the memory, when there is one and the module is in training.
+
+        The memory takes the precision of the batch.
+        """
+        if self.aim.empty == "memory" and self.training:
+            counts = counts.detach()
+            earlier = self.memory
+            self.memory = counts if earlier is None else torch.add(counts, earlier.to(counts), alpha=self.decay)
 
     def extra_repr(self) -> str:
         """Say what the module computes."""
-        return f"metric={self.metric!r}, average={self.average!r}, empty={self.empty!r}, reduction={self.reduction!r}"
+        aim = self.aim
+        return f"metric={aim.metric!r}, average={aim.average!r}, empty={aim.empty!r}, reduction={aim.reduction!r}"
 
-    def _local_counts(self, logits: Tensor, targets: Any, mask: Tensor | None, example_weight: Tensor | None) -> Tensor:
-        return confusion_counts(
-            logits,
-            targets,
-            beta=self.beta,
-            eta=self.eta,
-            scores=self.scores,
-            average=self.average,
-            mask=mask,
-            example_weight=example_weight,
-            label_weight=self.label_weight,
-        )
+    def _options(self, mask: Tensor | None, example_weight: Tensor | None) -> CountOptions:
+        return {
+            "beta": self.beta,
+            "eta": self.eta,
+            "scores": self.scores,
+            "average": self.aim.average,
+            "mask": mask,
+            "example_weight": example_weight,
+            "label_weight": self.label_weight,
+        }
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         """Make room for a memory that was saved before it is loaded."""
@@ -214,70 +193,34 @@ class SigmoidF1Loss(ConfusionLoss):
     tensor(0.1192)
     """
 
+    @spelled_out_as(ConfusionLoss.__init__, F1ModuleOptions)
     def __init__(
         self,
         beta: float | Tensor = 1.0,
         eta: float | Tensor = 0.0,
         *,
         learn: tuple[Literal["beta", "eta"], ...] = (),
-        average: Average = "macro",
-        empty: Empty = "smooth",
-        smoothing: float = 1.0,
-        decay: float = 0.99,
-        label_weight: Tensor | None = None,
-        reduction: Reduction = "mean",
-        process_group: "ProcessGroup | None" = None,
+        **options: Unpack[F1ModuleOptions],
     ) -> None:
-        super().__init__(
-            "f1",
-            beta=beta,
-            eta=eta,
-            learn=learn,
-            average=average,
-            empty=empty,
-            smoothing=smoothing,
-            decay=decay,
-            label_weight=label_weight,
-            reduction=reduction,
-            process_group=process_group,
-        )
+        super().__init__("f1", beta=beta, eta=eta, learn=learn, **options)
 
 
 class UnboundedF1Loss(ConfusionLoss):
-    """1 - F1 of counts of the scores as they are: plain sigmoids, or raw logits.
+    """1 - F1 of counts of the scores as they are: raw logits, or plain sigmoids with ``scores="sigmoid"``.
 
-    With ``scores="logits"`` the loss has no bounds, and its denominator can change its sign: it is there to reproduce
-    the definition. See `ConfusionLoss` for the other options.
+    Of logits the loss has no bounds, and its denominator can change its sign: it is there to reproduce the definition
+    (equation 4 of the sigmoidF1 paper). Of sigmoids it is `SigmoidF1Loss` with its defaults. See `ConfusionLoss` for
+    the other options.
 
     Examples
     --------
-    >>> UnboundedF1Loss(scores="logits")(torch.tensor([[3.0], [0.0]]), torch.tensor([[1.0], [0.0]]))
+    >>> UnboundedF1Loss()(torch.tensor([[3.0], [0.0]]), torch.tensor([[1.0], [0.0]]))  # 1 - 6 / 4
     tensor(-0.5000)
     """
 
-    def __init__(
-        self,
-        scores: Scores = "sigmoid",
-        *,
-        average: Average = "macro",
-        empty: Empty = "smooth",
-        smoothing: float = 1.0,
-        decay: float = 0.99,
-        label_weight: Tensor | None = None,
-        reduction: Reduction = "mean",
-        process_group: "ProcessGroup | None" = None,
-    ) -> None:
-        super().__init__(
-            "f1",
-            scores=scores,
-            average=average,
-            empty=empty,
-            smoothing=smoothing,
-            decay=decay,
-            label_weight=label_weight,
-            reduction=reduction,
-            process_group=process_group,
-        )
+    @spelled_out_as(ConfusionLoss.__init__, F1ModuleOptions)
+    def __init__(self, scores: Scores = "logits", **options: Unpack[F1ModuleOptions]) -> None:
+        super().__init__("f1", scores=scores, **options)
 
 
 def _constant(value: float | Tensor) -> float | Tensor:

@@ -4,52 +4,108 @@ With scores s and targets y the four counts of a confusion matrix are linear in 
 gradient in closed form, so metrics of the counts are differentiated on small vectors only.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, target_arrays, vector
-from labelproof.losses.kernels import count_gradient, count_sums
-from labelproof.losses.targets import SparseTargets
+from labelproof.losses.compiled import applies, mask_array, room_for_gradient, target_arrays, vector
+from labelproof.losses.count_kernels import count_examples, count_labels, example_gradient, label_gradient
+from labelproof.losses.targets import SparseTargets, check_range
 from labelproof.parallel.dispatch import share
 
-__all__ = ["Scores", "smooth_counts"]
+__all__ = ["SCORES", "Counting", "Scores", "smooth_counts"]
 
 Scores = Literal["sigmoid", "logits"]
+SCORES = ("sigmoid", "logits")
 
 
-def smooth_counts(
-    logits: Tensor,
-    targets: Tensor | SparseTargets,
-    *,
-    dim: int = 0,
-    beta: Tensor | float = 1.0,
-    eta: Tensor | float = 0.0,
-    scores: Scores = "sigmoid",
-    mask: Tensor | None = None,
-    example_weight: Tensor | None = None,
-    label_weight: Tensor | None = None,
-) -> Tensor:
-    """Count, for each label or for each example, hits, predicted labels, positive labels, and all labels.
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """All that decides on the counts of logits of shape (n_examples, n_labels), but for the logits.
 
     Parameters
     ----------
-    logits
-        Tensor of shape (n_examples, n_labels), float32 or float64.
     targets
-        Dense tensor of the same shape, or sparse targets.
-    dim
-        0 sums over examples (one count for each label), 1 over labels (one for each example).
+        Dense tensor of the logits' shape, or sparse targets.
+    by_example
+        Whether to sum over labels (one count for each example) or over examples (one for each label).
     beta, eta
         Numbers, or tensors of shape () or (n_labels,): a logit z becomes beta · (z + eta).
     scores
         What stands for a prediction: the sigmoid of that, or that itself.
     mask
         Bool tensor of the logits' shape, False where a label is unknown and counts nowhere.
-    example_weight, label_weight
-        Tensors of shape (n_examples,) and () or (n_labels,).
+    weight
+        Number, or weights of what is summed over: tensor of shape (n_examples,), or (n_labels,) or () `by_example`.
+    """
+
+    targets: Tensor | SparseTargets
+    by_example: bool = False
+    beta: Tensor | float = 1.0
+    eta: Tensor | float = 0.0
+    scores: Scores = "sigmoid"
+    mask: Tensor | None = None
+    weight: Tensor | float = 1.0
+
+    def is_compiled(self, logits: Tensor, *more: Tensor | None) -> bool:
+        """Return whether the compiled loops can be used, with more data that has no gradient."""
+        data = self.targets, self.mask, self.weight, self.beta, self.eta, *more
+        return self.scores == "sigmoid" and applies(logits, *data)
+
+    def n_counts(self, logits: Tensor) -> int:
+        """Return how many labels, or examples, are counted."""
+        return logits.shape[0] if self.by_example else logits.shape[1]
+
+    def check_targets(self) -> None:
+        """Refuse dense targets that do not lie between 0 and 1."""
+        if isinstance(self.targets, Tensor):
+            check_range(self.targets)
+
+    def plain(self, logits: Tensor) -> Tensor:
+        """Return the counts in plain torch."""
+        if self.mask is not None:
+            logits = torch.where(self.mask, logits, 0.0)  # times 0, a NaN would stay one
+        steep = _steepen(logits, self.beta, self.eta)
+        scores = _steps(steep) if self.scores == "sigmoid" else steep
+        return _plain_counts(scores, self.targets, self._known(logits), int(self.by_example))
+
+    def arrays(self, logits: Tensor) -> tuple[Any, ...]:
+        """Return what the compiled loops read."""
+        z = logits.detach().contiguous()
+        n, n_labels = z.shape
+        weight = vector(self.weight, n_labels if self.by_example else n)
+        vectors = weight, vector(self.beta, n_labels), vector(self.eta, n_labels)
+        return z.numpy(), *target_arrays(self.targets), mask_array(self.mask), *vectors
+
+    def count(self, arrays: tuple[Any, ...], counts: Any, slopes: Any) -> None:
+        """Write the counts, and the derivative of each weighted score unless slopes has no rows."""
+        kernel, n_items = (count_examples, len(arrays[0])) if self.by_example else (count_labels, arrays[0].shape[1])
+        _share(kernel, *arrays, counts, slopes, n_items=n_items, n_numbers=arrays[0].size)
+
+    def differentiate(self, arrays: tuple[Any, ...], by_counts: Any, slopes: Any) -> None:
+        """Make of the slopes the gradient, given the derivatives by hits and by labels predicted, (2, n_counts)."""
+        kernel = example_gradient if self.by_example else label_gradient
+        _share(kernel, *arrays[1:4], *by_counts, slopes, n_items=len(slopes), n_numbers=slopes.size)
+
+    def _known(self, logits: Tensor) -> Tensor:
+        weight = self.weight if isinstance(self.weight, Tensor) else logits.new_tensor(self.weight)
+        if not self.by_example and weight.ndim:
+            weight = weight.unsqueeze(1)
+        return (weight if self.mask is None else self.mask * weight).expand(logits.shape)
+
+
+def smooth_counts(logits: Tensor, counting: Counting) -> Tensor:
+    """Count, for each label or for each example, hits, predicted labels, positive labels, and all labels.
+
+    Parameters
+    ----------
+    logits
+        Tensor of shape (n_examples, n_labels), float32 or float64.
+    counting
+        Targets, weights, and all else.
 
     Returns
     -------
@@ -58,78 +114,55 @@ def smooth_counts(
 
     Examples
     --------
-    >>> smooth_counts(torch.zeros(2, 3), torch.tensor([[1.0, 0, 0], [1.0, 0, 1.0]]))
+    >>> smooth_counts(torch.zeros(2, 3), Counting(torch.tensor([[1.0, 0, 0], [1.0, 0, 1.0]])))
     tensor([[1.0000, 0.0000, 0.5000],
             [1.0000, 1.0000, 1.0000],
             [2.0000, 0.0000, 1.0000],
             [2.0000, 2.0000, 2.0000]])
     """
-    plain = dim == 1 or scores == "logits" or mask is not None or label_weight is not None
-    weight = 1.0 if example_weight is None else example_weight
-    if not plain and applies(logits, targets, weight, beta, eta):
-        wants_gradient = logits.requires_grad and torch.is_grad_enabled()
-        given = logits, targets, weight, beta, eta, wants_gradient
-        counts: Tensor = _LabelCounts.apply(*given)  # type: ignore[no-untyped-call]
-        return counts
-    steep = _steepen(logits, beta, eta)
-    known = _known(logits, mask, example_weight, label_weight)
-    return _plain_counts(_steps(steep) if scores == "sigmoid" else steep, targets, known, dim)
+    if not counting.is_compiled(logits):
+        return counting.plain(logits)
+    wants_gradient = logits.requires_grad and torch.is_grad_enabled()
+    counts: Tensor = _Counts.apply(logits, counting, wants_gradient)  # type: ignore[no-untyped-call]
+    return counts
 
 
-class _LabelCounts(torch.autograd.Function):
-    """The counts for each label, by the compiled loops, which keep the slopes of the scores for the gradient."""
+class _Counts(torch.autograd.Function):
+    """The counts by the compiled loops, which keep the slopes of the scores for the gradient."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        logits: Tensor,
-        targets: Tensor | SparseTargets,
-        weight: Tensor | float,
-        beta: Tensor | float,
-        eta: Tensor | float,
-        wants_gradient: bool,
-    ) -> Tensor:
+    def forward(ctx: Any, logits: Tensor, counting: Counting, wants_gradient: bool) -> Tensor:
         ctx.save_for_backward(logits)
-        ctx.given = targets, weight, beta, eta
-        counts, ctx.slopes = _count(logits, *ctx.given, wants_slopes=wants_gradient)
+        ctx.counting = counting
+        counts, ctx.slopes = _count(logits, counting, wants_slopes=wants_gradient)
         return counts
 
     @staticmethod
-    def backward(ctx: Any, by_counts: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, by_counts: Tensor) -> tuple[Tensor, None, None]:
         (logits,) = ctx.saved_tensors
-        targets, weight, beta, eta = ctx.given
+        counting: Counting = ctx.counting
         if torch.is_grad_enabled() or is_wrapped(by_counts):  # the gradient itself is to be differentiated or mapped
             with torch.enable_grad():
-                known = _known(logits, None, weight if isinstance(weight, Tensor) else None, None)
-                counts = _plain_counts(_steps(_steepen(logits, beta, eta)), targets, known, 0)
+                counts = counting.plain(logits)
             (gradient,) = torch.autograd.grad(counts, logits, by_counts, create_graph=torch.is_grad_enabled())
-            return gradient, None, None, None, None, None
+            return gradient, None, None
         slopes, ctx.slopes = ctx.slopes, None  # they become the gradient
         if slopes is None:
-            _, slopes = _count(logits, *ctx.given, wants_slopes=True)
-        arrays = *target_arrays(targets), *by_counts.contiguous().numpy()[:2], slopes.numpy()
-        share(count_gradient, *arrays, n_items=len(slopes), n_numbers=slopes.numel(), n_threads=torch.get_num_threads())
-        return slopes, None, None, None, None, None
+            _, slopes = _count(logits, counting, wants_slopes=True)
+        counting.differentiate(counting.arrays(logits), by_counts.contiguous().numpy()[:2], slopes.numpy())
+        return slopes, None, None
 
 
-def _count(
-    logits: Tensor,
-    targets: Tensor | SparseTargets,
-    weight: Tensor | float,
-    beta: Tensor | float,
-    eta: Tensor | float,
-    *,
-    wants_slopes: bool,
-) -> tuple[Tensor, Tensor]:
+def _count(logits: Tensor, counting: Counting, *, wants_slopes: bool) -> tuple[Tensor, Tensor]:
     """Return the counts, and the derivative of each weighted score, or nothing in its place."""
-    z = logits.detach().contiguous()
-    n, n_labels = z.shape
-    counts, slopes = torch.empty(4, n_labels), torch.empty_like(z) if wants_slopes else z[:0]
-    vectors = vector(weight, n), vector(beta, n_labels), vector(eta, n_labels)
-    arrays = z.numpy(), *target_arrays(targets), *vectors, counts.numpy(), slopes.numpy()
-    share(count_sums, *arrays, n_items=n_labels, n_numbers=z.numel(), n_threads=torch.get_num_threads())
-    counts[3] = weight.sum() if isinstance(weight, Tensor) else weight * n
+    counts = torch.empty(4, counting.n_counts(logits))
+    slopes = room_for_gradient(logits, wants_slopes)
+    counting.count(counting.arrays(logits), counts.numpy(), slopes.numpy())
     return counts, slopes
+
+
+def _share(kernel: Any, *args: Any, n_items: int, n_numbers: int) -> None:
+    share(kernel, *args, n_items=n_items, n_numbers=n_numbers, n_threads=torch.get_num_threads())
 
 
 def _steepen(logits: Tensor, beta: float | Tensor, eta: float | Tensor) -> Tensor:
@@ -142,12 +175,6 @@ def _steepen(logits: Tensor, beta: float | Tensor, eta: float | Tensor) -> Tenso
 def _steps(logits: Tensor) -> Tensor:
     """Return sigmoid(logits) whose gradient keeps its digits at both ends, where 1 - sigmoid would round to 0."""
     return torch.where(logits > 0, 1 - torch.sigmoid(-logits), torch.sigmoid(logits))
-
-
-def _known(logits: Tensor, mask: Tensor | None, examples: Tensor | None, labels: Tensor | None) -> Tensor:
-    weight = logits.new_ones(1, 1) if mask is None else mask.to(logits.dtype)
-    weight = weight if examples is None else weight * examples.unsqueeze(1)
-    return (weight if labels is None else weight * labels).expand(logits.shape)
 
 
 def _plain_counts(scores: Tensor, targets: Tensor | SparseTargets, known: Tensor, dim: int) -> Tensor:

@@ -1,9 +1,10 @@
 """The losses of `pointwise` as torch modules."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from torch import Tensor, nn
 
+from labelproof.losses.options import ModuleWeights, spelled_out_as
 from labelproof.losses.pointwise import Curve, pointwise_loss
 from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
 
@@ -36,14 +37,8 @@ class PointwiseLoss(nn.Module):
 
         Parameters
         ----------
-        logits
-            Tensor of shape (..., n_labels).
-        targets
-            Dense tensor of the same shape, index lists, or a sparse matrix; see `read_targets`.
-        mask
-            Bool tensor of the logits' shape, False where a label is unknown.
-        example_weight
-            Tensor of shape (...,).
+        logits, targets, mask, example_weight
+            As for `pointwise_loss`.
         """
         return pointwise_loss(
             logits,
@@ -71,16 +66,16 @@ class BinaryCrossEntropyLoss(PointwiseLoss):
     tensor(0.6931)
     """
 
+    @spelled_out_as(PointwiseLoss.__init__, ModuleWeights)
     def __init__(
         self,
         *,
         pos_weight: Tensor | float | None = None,
         label_smoothing: float = 0.0,
-        label_weight: Tensor | None = None,
-        reduction: Reduction = "mean",
+        **options: Unpack[ModuleWeights],
     ) -> None:
         curve = Curve(smoothing=label_smoothing)
-        super().__init__(curve, pos_weight=pos_weight, label_weight=label_weight, reduction=reduction)
+        super().__init__(curve, pos_weight=pos_weight, **options)
 
 
 class FocalLoss(PointwiseLoss):
@@ -93,17 +88,17 @@ class FocalLoss(PointwiseLoss):
     tensor(0.1733)
     """
 
+    @spelled_out_as(PointwiseLoss.__init__, ModuleWeights)
     def __init__(
         self,
         alpha: float | None = 0.25,
         gamma: float = 2.0,
         *,
         grad_through_weights: bool = True,
-        label_weight: Tensor | None = None,
-        reduction: Reduction = "mean",
+        **options: Unpack[ModuleWeights],
     ) -> None:
         curve = Curve(gamma, gamma, through=grad_through_weights, alpha=alpha)
-        super().__init__(curve, label_weight=label_weight, reduction=reduction)
+        super().__init__(curve, **options)
 
 
 class AsymmetricLoss(PointwiseLoss):
@@ -116,6 +111,7 @@ class AsymmetricLoss(PointwiseLoss):
     tensor(2.9040)
     """
 
+    @spelled_out_as(PointwiseLoss.__init__, ModuleWeights)
     def __init__(
         self,
         gamma_neg: float = 4.0,
@@ -123,8 +119,7 @@ class AsymmetricLoss(PointwiseLoss):
         clip: float = 0.05,
         *,
         grad_through_weights: bool = True,
-        label_weight: Tensor | None = None,
-        reduction: Reduction = "mean",
+        **options: Unpack[ModuleWeights],
     ) -> None:
         curve = Curve(gamma_pos, gamma_neg, clip, through=grad_through_weights)
-        super().__init__(curve, label_weight=label_weight, reduction=reduction)
+        super().__init__(curve, **options)

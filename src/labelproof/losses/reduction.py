@@ -68,4 +68,4 @@ def read_mask(value: Tensor | None, logits: Tensor) -> Tensor | None:
             f"mask must be a bool tensor of the logits' shape {tuple(logits.shape)} (True where a label is known), "
             f"got {mask.dtype} of shape {tuple(mask.shape)}"
         )
-    return mask.reshape(-1, logits.shape[-1])
+    return mask if mask.ndim == 2 else mask.reshape(-1, logits.shape[-1])

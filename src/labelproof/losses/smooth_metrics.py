@@ -1,6 +1,5 @@
 """Metrics of a confusion matrix as smooth functions of its counts, and as losses where labels lack a positive."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
@@ -8,12 +7,13 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from labelproof.losses.reduction import check_choice, check_positive
+from labelproof.losses.reduction import check_positive
 
 __all__ = ["EMPTY", "METRICS", "Counts", "Empty", "Metric", "losses_of_counts", "read_metric"]
 
 Empty = Literal["skip", "smooth", "memory"]
 EMPTY = ("skip", "smooth", "memory")
+Factors = tuple[float, float, float, float]  # of hits, predicted, positives and total
 
 
 class Counts(NamedTuple):
@@ -24,24 +24,25 @@ class Counts(NamedTuple):
     positives: Tensor
     total: Tensor
 
-    @property
-    def negatives(self) -> Tensor:
-        """Labels that are not positive."""
-        return self.total - self.positives
-
-    @property
-    def rejected(self) -> Tensor:
-        """Labels that are rightly not predicted (true negatives)."""
-        return self.negatives - (self.predicted - self.hits)
-
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric, and whether it is undefined, or deaf to what is predicted, without a positive or a negative."""
+    """A metric, and whether it is undefined, or deaf to what is predicted, without a positive or a negative.
 
-    formula: Callable[[Counts], Tensor]
+    It is the mean of ratios of two sums of counts, each given by the counts' factors; without a ratio, it is Matthews'
+    correlation.
+    """
+
+    ratios: tuple[tuple[Factors, Factors], ...] = ()
     needs_positives: bool = True
     needs_negatives: bool = False
+
+    def formula(self, counts: Counts) -> Tensor:
+        """Return the metric of counts."""
+        if not self.ratios:
+            return _correlation(counts)
+        values = [_ratio(_weighted(above, counts), _weighted(below, counts)) for above, below in self.ratios]
+        return values[0] if len(values) == 1 else torch.stack(values).mean(0)
 
 
 def read_metric(name: str, f_beta: float = 1.0) -> Metric:
@@ -55,7 +56,7 @@ def read_metric(name: str, f_beta: float = 1.0) -> Metric:
     if name == "fbeta":
         check_positive("f_beta", f_beta)
         square = f_beta**2
-        return Metric(lambda c: _ratio((1 + square) * c.hits, square * c.positives + c.predicted))
+        return Metric(_over((1 + square, 0, 0, 0), (0, 1, square, 0)))
     if name not in METRICS:
         known = [*METRICS, "fbeta"]
         near = get_close_matches(str(name), known, n=2, cutoff=0.5)
@@ -83,8 +84,6 @@ def losses_of_counts(
     losses, kept, support
         Tensors of shape (...). A column that is left out has the loss 0.
     """
-    check_choice("empty", empty, EMPTY)
-    check_positive("smoothing", smoothing)
     left_out = counts[3] <= 0
     if empty == "smooth":  # as if a hit, or a label that is rightly not predicted, had been seen as well
         if metric.needs_positives:
@@ -94,7 +93,7 @@ def losses_of_counts(
             counts = counts + to_total * _lacks_negatives(counts)
     else:
         if empty == "memory" and memory is not None:
-            counts = torch.where(_lacks(counts, metric), counts + memory, counts)
+            counts = torch.where(_lacks(counts, metric), counts + memory.to(counts), counts)
         left_out = left_out | _lacks(counts, metric)
     losses = torch.where(left_out, 0.0, 1 - metric.formula(Counts(*counts.unbind())))
     return losses, (~left_out).to(losses.dtype), counts[2].detach()
@@ -128,16 +127,28 @@ def _correlation(c: Counts) -> Tensor:
     return torch.where(flat, 0.0, (hits - predicted * positives) / torch.where(flat, 1.0, spread).sqrt())
 
 
+def _weighted(factors: Factors, counts: Counts) -> Tensor:
+    """Return the sum of counts times their factors, which are not all 0."""
+    terms = [count if factor == 1 else factor * count for factor, count in zip(factors, counts, strict=True) if factor]
+    return sum(terms[1:], terms[0])
+
+
+def _over(above: Factors, below: Factors) -> tuple[tuple[Factors, Factors], ...]:
+    return ((above, below),)
+
+
+_REJECTED = (1, -1, -1, 1)  # labels that are rightly not predicted: total - positives - (predicted - hits)
+_RECALL = _over((1, 0, 0, 0), (0, 0, 1, 0))
+_SPECIFICITY = _over(_REJECTED, (0, 0, -1, 1))
+
 METRICS = {
-    "f1": Metric(lambda c: _ratio(2 * c.hits, c.predicted + c.positives)),
-    "accuracy": Metric(lambda c: _ratio(c.hits + c.rejected, c.total), needs_positives=False),
-    "precision": Metric(lambda c: _ratio(c.hits, c.predicted)),
-    "recall": Metric(lambda c: _ratio(c.hits, c.positives)),
-    "specificity": Metric(lambda c: _ratio(c.rejected, c.negatives), needs_positives=False, needs_negatives=True),
-    "npv": Metric(lambda c: _ratio(c.rejected, c.total - c.predicted), needs_positives=False, needs_negatives=True),
-    "jaccard": Metric(lambda c: _ratio(c.hits, c.predicted + c.positives - c.hits)),
-    "balanced-accuracy": Metric(
-        lambda c: (_ratio(c.hits, c.positives) + _ratio(c.rejected, c.negatives)) / 2, needs_negatives=True
-    ),
-    "mcc": Metric(_correlation, needs_negatives=True),
+    "f1": Metric(_over((2, 0, 0, 0), (0, 1, 1, 0))),
+    "accuracy": Metric(_over((2, -1, -1, 1), (0, 0, 0, 1)), needs_positives=False),
+    "precision": Metric(_over((1, 0, 0, 0), (0, 1, 0, 0))),
+    "recall": Metric(_RECALL),
+    "specificity": Metric(_SPECIFICITY, needs_positives=False, needs_negatives=True),
+    "npv": Metric(_over(_REJECTED, (0, -1, 0, 1)), needs_positives=False, needs_negatives=True),
+    "jaccard": Metric(_over((1, 0, 0, 0), (-1, 1, 1, 0))),
+    "balanced-accuracy": Metric(_RECALL + _SPECIFICITY, needs_negatives=True),
+    "mcc": Metric(needs_negatives=True),
 }

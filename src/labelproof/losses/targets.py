@@ -6,7 +6,7 @@ A loss reads its targets here once. Sparse targets stay sparse: nothing of the l
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
+from labelproof.losses.target_kernels import find_out_of_range, place_rows
+from labelproof.parallel.dispatch import share
 
 __all__ = [
     "SparseTargets",
@@ -173,11 +175,21 @@ def read_targets(logits: Tensor, targets: Any, *, unchecked: bool = False) -> Te
 
 def check_range(targets: Tensor) -> None:
     """Refuse dense targets that do not lie between 0 and 1; torch.compile and torch.func take them as they are."""
-    if targets.numel() == 0 or torch.compiler.is_compiling() or is_wrapped(targets):
+    if targets.numel() == 0 or torch.compiler.is_compiling() or is_wrapped(targets) or _is_in_range(targets):
         return
     low, high = _range(targets.detach())
     if not (low >= 0 and high <= 1):  # NaN fails both
         raise ValueError(f"targets must lie between 0 and 1, got values from {low:g} to {high:g}")
+
+
+def _is_in_range(targets: Tensor) -> bool:
+    """Return whether the compiled loop has seen that all is well."""
+    if targets.device.type != "cpu" or not targets.is_contiguous():
+        return False
+    values, faults = targets.detach().view(-1).numpy(), np.zeros(1, np.int64)
+    options = {"n_items": values.size, "n_numbers": values.size, "n_threads": torch.get_num_threads()}
+    share(find_out_of_range, values, faults, **options)
+    return not faults[0]
 
 
 def _read_dense(logits: Tensor, targets: Tensor, unchecked: bool) -> Tensor:
@@ -191,14 +203,17 @@ def _read_dense(logits: Tensor, targets: Tensor, unchecked: bool) -> Tensor:
 
 def _read_lists(logits: Tensor, lists: Sequence[Any]) -> SparseTargets:
     _check_sparse_shape(logits, (len(lists), logits.shape[-1]))
-    if not all(hasattr(labels, "__len__") for labels in lists):
-        raise ValueError("targets as a list must hold one sequence of label indices for each example, got bare values")
+    try:
+        ends = np.fromiter(accumulate(map(len, lists), initial=0), np.int64, len(lists) + 1)
+    except TypeError:
+        message = "targets as a list must hold one sequence of label indices for each example, got bare values"
+        raise ValueError(message) from None
     try:
         columns = np.frombuffer(array("q", [*chain.from_iterable(lists)]), np.int64)
     except (TypeError, OverflowError):
         message = "targets as a list must hold sequences of integer label indices, got something else"
         raise ValueError(message) from None
-    return _sparse(logits, np.cumsum([0, *map(len, lists)]), columns)
+    return _sparse(logits, ends, columns)
 
 
 def _read_csr(logits: Tensor, ends: Array, columns: Array, values: Array, shape: Sequence[int]) -> SparseTargets:
@@ -208,28 +223,32 @@ def _read_csr(logits: Tensor, ends: Array, columns: Array, values: Array, shape:
         raise ValueError("targets in sparse form must have the values 0 and 1, got other values")
     if not kept.all():
         ends, columns = np.concatenate([[0], kept.cumsum()])[ends], columns[kept]
-    return _sparse(logits, ends, columns)
+    return _sparse(logits, *(np.require(part, np.int64, ["C", "W"]) for part in (ends, columns)))
 
 
 def _sparse(logits: Tensor, ends: Array, columns: Array) -> SparseTargets:
-    """Sort each row's labels, refuse what is no label, and refuse a label that a row names twice."""
+    """Sort each row's labels, refuse what is no label, and refuse a label that a row names twice; all is int64."""
     n, n_labels = logits.shape
-    if columns.size and (columns.min() < 0 or columns.max() >= n_labels):
+    rows = np.empty_like(columns)
+    are_labels, ascending = place_rows(ends, columns, n_labels, rows)
+    if not are_labels:
         _refuse_labels(columns.min(), columns.max(), n_labels)
-    rows = np.repeat(np.arange(n), np.diff(ends))
-    places = rows * n_labels + columns
-    if not (places[1:] > places[:-1]).all():
-        places.sort()
-        twice = places[1:][places[1:] == places[:-1]]
-        if twice.size:
-            row, label = divmod(int(twice[0]), n_labels)
-            raise ValueError(
-                f"targets must name a label once for each example, got label {label} twice in example {row}"
-            )
-        columns = places % n_labels
-    arrays = (np.array(part, np.int64) for part in (ends, rows, columns))
-    indptr, rows_of, columns_of = (torch.from_numpy(part).to(logits.device) for part in arrays)
-    return SparseTargets(indptr, rows_of, columns_of, n, n_labels)
+    if not ascending:
+        columns = _sort(rows, columns, n_labels)
+    places = torch.from_numpy(ends), torch.from_numpy(rows), torch.from_numpy(columns)
+    if logits.device.type != "cpu":
+        places = places[0].to(logits.device), places[1].to(logits.device), places[2].to(logits.device)
+    return SparseTargets(*places, n, n_labels)
+
+
+def _sort(rows: Array, columns: Array, n_labels: int) -> Array:
+    """Return the columns sorted within each row."""
+    places = np.sort(rows * n_labels + columns)
+    twice = places[1:][places[1:] == places[:-1]]
+    if twice.size:
+        row, label = divmod(int(twice[0]), n_labels)
+        raise ValueError(f"targets must name a label once for each example, got label {label} twice in example {row}")
+    return places % n_labels
 
 
 def _check_sparse_shape(logits: Tensor, shape: Sequence[int]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from labelproof.metrics.arguments import FloatArray, whole_number
 from labelproof.metrics.batches import N_BINS, Batch
+from labelproof.metrics.documentation import documented
 from labelproof.metrics.formulas import mean_of_defined, ratio, read_average
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
 ]
 
 
+@documented
 def expected_calibration_error(
     y_true: Any,
     y_prob: Any,
@@ -31,8 +33,7 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
+    {y_true}
     y_prob
         Probabilities, of the same shape.
     average
@@ -40,8 +41,7 @@ def expected_calibration_error(
         of true examples) average those. Pooling lets labels cancel out: the pooled error is never above "macro".
     n_bins
         Number of bins m, at least 1.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------
@@ -58,20 +58,19 @@ def expected_calibration_error(
     return average_calibration_error(batch.reliability(whole_number("n_bins", n_bins, minimum=1)), average)
 
 
+@documented
 def brier_loss(y_true: Any, y_prob: Any, *, average: str | None = "macro", sample_weight: Any = None) -> Any:
     """Mean squared difference of probability and truth.
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
+    {y_true}
     y_prob
         Probabilities, of the same shape.
     average
         "macro" and "micro" are both the mean over all entries; "weighted" weighs labels by their number of true
         examples; None gives every label.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from labelproof.metrics import kernels
 from labelproof.metrics.arguments import FloatArray, Labels, read_labels, read_weight, require_same_shape
+from labelproof.metrics.documentation import documented
 
 __all__ = ["Counts", "count", "count_both", "count_examples", "without_rounding"]
 
@@ -37,13 +38,13 @@ class Counts:
         return self.tp, self.fp, self.fn, self.tn
 
 
+@documented
 def count(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> Counts:
     """Count true and false positives and negatives of every label.
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    {labels}
     sample_weight
         Weights of the examples, (n_examples,); None counts each once.
 
@@ -60,13 +61,13 @@ def count(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> Counts:
     return count_both(*_read_pair(y_true, y_pred), sample_weight=sample_weight)[0]
 
 
+@documented
 def count_examples(y_true: Any, y_pred: Any) -> Counts:
     """Count true and false positives and negatives of every example, over its labels.
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    {labels}
 
     Returns
     -------

@@ -11,6 +11,7 @@ from labelproof.metrics import formulas
 from labelproof.metrics.arguments import FloatArray, Labels, whole_number
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.counts import Counts, count
+from labelproof.metrics.documentation import documented
 
 __all__ = [
     "FrequencyGroup",
@@ -51,13 +52,13 @@ class FrequencyGroup:
     macro_f1: float
 
 
+@documented
 def never_predicted_labels(y_true: Any, y_pred: Any) -> npt.NDArray[np.int64]:
     """Return the labels that occur in y_true and in no prediction, ascending.
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    {labels}
 
     Returns
     -------
@@ -79,13 +80,13 @@ def never_predicted_share(counts: Counts) -> FloatArray:
     return np.nan_to_num(formulas.ratio(missed.sum(-1), occurs.sum(-1)))
 
 
+@documented
 def label_set_coverage_score(y_true: Any, y_pred: Any) -> float:
     """Share of the distinct true label sets that occur among the predictions, of whatever example.
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    {labels}
 
     Returns
     -------
@@ -107,6 +108,7 @@ def set_coverage(true: Labels, pred: Labels) -> float:
     return len(wanted & _distinct_sets(pred)) / len(wanted) if wanted else float("nan")
 
 
+@documented
 def errors_by_frequency(
     y_true: Any, y_pred: Any, *, frequency: Any = None, n_groups: SupportsIndex = 10
 ) -> list[FrequencyGroup]:
@@ -117,8 +119,7 @@ def errors_by_frequency(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    {labels}
     frequency
         Frequency of every label, (n_labels,), such as its number of training examples; None counts it in y_true.
     n_groups

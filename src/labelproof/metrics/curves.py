@@ -13,6 +13,7 @@ from labelproof.metrics import kernels
 from labelproof.metrics.arguments import FloatArray
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.counts import without_rounding
+from labelproof.metrics.documentation import documented
 from labelproof.metrics.formulas import mean_of_defined, ratio, read_average, read_zero_division
 from labelproof.metrics.ranks import Axis, Ranks, sum_groups
 
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 
+@documented
 def average_precision_score(
     y_true: Any,
     y_score: Any,
@@ -46,16 +48,12 @@ def average_precision_score(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    average
-        "macro", "weighted" or None per label; "micro" over all entries at once; "samples" per example.
+    {y_true}
+    {y_score}
+    {average_of_entries}
     zero_division
         The value of a label (or example) without true entries; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------
@@ -72,6 +70,7 @@ def average_precision_score(
     return average_groups(average_precision(batch.ranks(axis_of(average))), batch, average, zero)
 
 
+@documented
 def interpolated_average_precision_score(
     y_true: Any,
     y_score: Any,
@@ -85,19 +84,15 @@ def interpolated_average_precision_score(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
+    {y_true}
+    {y_score}
     points
         None integrates over all recalls (VOC from 2010, and the sigmoidF1 paper); 11 is the mean over the recalls
         0, 0.1, ..., 1 (VOC 2007); 101 over 0, 0.01, ..., 1 (COCO).
-    average
-        "macro", "weighted" or None per label; "micro" over all entries at once; "samples" per example.
+    {average_of_entries}
     zero_division
         The value of a label (or example) without true entries; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------
@@ -116,6 +111,7 @@ def interpolated_average_precision_score(
     return average_groups(values, batch, average, zero)
 
 
+@documented
 def roc_auc_score(
     y_true: Any,
     y_score: Any,
@@ -128,16 +124,12 @@ def roc_auc_score(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    average
-        "macro", "weighted" or None per label; "micro" over all entries at once; "samples" per example.
+    {y_true}
+    {y_score}
+    {average_of_entries}
     zero_division
         The value of a label (or example) without true or without false entries; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------
@@ -154,6 +146,7 @@ def roc_auc_score(
     return average_groups(roc_auc(batch.ranks(axis_of(average))), batch, average, zero)
 
 
+@documented
 def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Mean over the true labels of an example of the precision down to that label, and over examples (LRAP).
 
@@ -162,12 +155,9 @@ def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_w
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {sample_weight}
 
     Returns
     -------
@@ -181,6 +171,7 @@ def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_w
     return _mean_over_examples(example_lrap, y_true, y_score, sample_weight)
 
 
+@documented
 def label_ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of the pairs of a true and a false label of an example that are not in order, mean over examples.
 
@@ -189,12 +180,9 @@ def label_ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) 
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {sample_weight}
 
     Returns
     -------
@@ -208,6 +196,7 @@ def label_ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) 
     return _mean_over_examples(example_ranking_loss, y_true, y_score, sample_weight)
 
 
+@documented
 def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """How far down the ranking one must go to find every true label, mean over examples.
 
@@ -216,12 +205,9 @@ def coverage_error(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> f
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {sample_weight}
 
     Returns
     -------

@@ -13,6 +13,7 @@ from scipy.special import rel_entr
 
 from labelproof.metrics.arguments import FloatArray
 from labelproof.metrics.batches import Batch
+from labelproof.metrics.documentation import documented
 from labelproof.metrics.formulas import mean_of_defined, ratio
 
 __all__ = [
@@ -28,17 +29,15 @@ _BLOCK = 1 << 20  # entries of a block of rows, so that temporary arrays stay sm
 _SUM_TOLERANCE = 1e-3  # float16 rows of a softmax miss 1 by less
 
 
+@documented
 def jensen_shannon_divergence(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
     """Mean over examples of ½ KL(q‖m) + ½ KL(p‖m), m = (p + q) / 2: between 0 and ln 2.
 
     Parameters
     ----------
-    y_true
-        Non-negative array or scipy sparse matrix of shape (n_examples, n_labels); rows are normalised.
-    y_prob
-        Predicted distributions, of the same shape; every row sums to 1.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {true_distributions}
+    {distributions}
+    {sample_weight}
 
     Returns
     -------
@@ -52,17 +51,15 @@ def jensen_shannon_divergence(y_true: Any, y_prob: Any, *, sample_weight: Any = 
     return _mean(example_js, y_true, y_prob, sample_weight)
 
 
+@documented
 def kullback_leibler_divergence(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
     """Mean over examples of Σ q ln(q / p), infinite where some true label has the probability 0.
 
     Parameters
     ----------
-    y_true
-        Non-negative array or scipy sparse matrix of shape (n_examples, n_labels); rows are normalised.
-    y_prob
-        Predicted distributions, of the same shape; every row sums to 1.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {true_distributions}
+    {distributions}
+    {sample_weight}
 
     Returns
     -------
@@ -76,17 +73,15 @@ def kullback_leibler_divergence(y_true: Any, y_prob: Any, *, sample_weight: Any 
     return _mean(example_kl, y_true, y_prob, sample_weight)
 
 
+@documented
 def mean_squared_distribution_error(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
     """Mean over examples and labels of (p - q)².
 
     Parameters
     ----------
-    y_true
-        Non-negative array or scipy sparse matrix of shape (n_examples, n_labels); rows are normalised.
-    y_prob
-        Predicted distributions, of the same shape; every row sums to 1.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {true_distributions}
+    {distributions}
+    {sample_weight}
 
     Returns
     -------

@@ -8,6 +8,7 @@ import numpy as np
 from labelproof.metrics.arguments import read_shape, whole_number
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.coverage import group_errors, set_coverage
+from labelproof.metrics.documentation import documented
 from labelproof.metrics.metric import Metric
 from labelproof.metrics.registry import by_name, names
 
@@ -16,6 +17,7 @@ __all__ = ["evaluate"]
 _SCALES = (None, "logits", "probabilities", "distributions")
 
 
+@documented
 def evaluate(
     y_true: Any,
     y_score: Any = None,
@@ -31,8 +33,7 @@ def evaluate(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
+    {y_true}
     y_score
         Scores of that shape, for ranking metrics; None leaves these out.
     y_pred

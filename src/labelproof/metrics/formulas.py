@@ -121,8 +121,8 @@ def average_counts(formula: Formula, counts: Counts, *, average: str | None, zer
     counts
         Arrays of shape (..., n_labels).
     average
-        "micro" adds the counts first; "macro" is the mean over labels; "weighted" weighs each label by tp + fn;
-        None returns every label's value, shape (..., n_labels).
+        "micro" adds the counts first; "macro" is the mean over labels; "weighted" weighs each label by tp + fn, and
+        all alike where that is 0 for all; None returns every label's value, shape (..., n_labels).
     zero_division
         The value of 0/0; NaN leaves such labels out of the mean.
 
@@ -142,8 +142,15 @@ def average_counts(formula: Formula, counts: Counts, *, average: str | None, zer
     values = _fill(formula(counts), zero_division)
     if average is None:
         return values
-    weight = counts.tp + counts.fn if average == "weighted" else np.ones_like(values)
+    weight = _support(counts, values) if average == "weighted" else np.ones_like(values)
     return mean_of_defined(values, weight, zero_division=zero_division)
+
+
+def _support(counts: Counts, values: FloatArray) -> FloatArray:
+    """Return tp + fn; 1 for every label where no label with a value has any, as in scikit-learn."""
+    support = counts.tp + counts.fn
+    weightless = np.where(np.isnan(values), 0.0, support).sum(-1, keepdims=True) == 0
+    return np.where(weightless, 1.0, support)
 
 
 def mean_of_defined(values: FloatArray, weight: FloatArray, *, zero_division: float) -> FloatArray:

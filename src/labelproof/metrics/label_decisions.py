@@ -8,6 +8,7 @@ from typing import Any
 
 from labelproof.metrics import formulas
 from labelproof.metrics.counts import count
+from labelproof.metrics.documentation import documented
 from labelproof.metrics.sets import score_sets
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 
+@documented
 def accuracy_score(
     y_true: Any,
     y_pred: Any,
@@ -34,14 +36,10 @@ def accuracy_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -55,6 +53,7 @@ def accuracy_score(
     return score_sets(formulas.FORMULAS["accuracy"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def specificity_score(
     y_true: Any,
     y_pred: Any,
@@ -67,14 +66,10 @@ def specificity_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -88,6 +83,7 @@ def specificity_score(
     return score_sets(formulas.FORMULAS["specificity"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def npv_score(
     y_true: Any,
     y_pred: Any,
@@ -100,14 +96,10 @@ def npv_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -121,6 +113,7 @@ def npv_score(
     return score_sets(formulas.FORMULAS["npv"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def matthews_corrcoef_score(
     y_true: Any,
     y_pred: Any,
@@ -133,14 +126,10 @@ def matthews_corrcoef_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -154,6 +143,7 @@ def matthews_corrcoef_score(
     return score_sets(formulas.FORMULAS["mcc"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def balanced_accuracy_score(
     y_true: Any,
     y_pred: Any,
@@ -166,14 +156,10 @@ def balanced_accuracy_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -187,15 +173,14 @@ def balanced_accuracy_score(
     return score_sets(formulas.FORMULAS["balanced-accuracy"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def hamming_loss(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Share of wrong decisions over all examples and labels.
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {sample_weight}
 
     Returns
     -------

@@ -12,6 +12,7 @@ import numpy as np
 
 from labelproof.metrics.arguments import FloatArray, read_k, read_labels
 from labelproof.metrics.batches import Batch
+from labelproof.metrics.documentation import documented
 from labelproof.metrics.topk import chance_in_top_k, cumulative_discounts, expected_discount
 
 __all__ = [
@@ -56,6 +57,7 @@ def propensities(y_train: Any, *, a: float = 0.55, b: float = 1.5) -> FloatArray
     return 1 / (1 + c * np.exp(-a * np.log(occurrences + b)))
 
 
+@documented
 def propensity_scored_precision_at_k(
     y_true: Any, y_score: Any, k: SupportsIndex, *, propensity: Any, normalise: bool = True, sample_weight: Any = None
 ) -> float:
@@ -63,18 +65,14 @@ def propensity_scored_precision_at_k(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
+    {y_true}
+    {y_score}
+    {k}
     propensity
         Array of shape (n_labels,), above 0 and at most 1; see `propensities`.
     normalise
         Whether to divide by the value of the best ranking, as published figures do.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------
@@ -90,6 +88,7 @@ def propensity_scored_precision_at_k(
     return normalised(sums) if normalise else float(sums[0] / sums[2])
 
 
+@documented
 def propensity_scored_ndcg_at_k(
     y_true: Any, y_score: Any, k: SupportsIndex, *, propensity: Any, normalise: bool = True, sample_weight: Any = None
 ) -> float:
@@ -99,18 +98,14 @@ def propensity_scored_ndcg_at_k(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
+    {y_true}
+    {y_score}
+    {k}
     propensity
         Array of shape (n_labels,), above 0 and at most 1; see `propensities`.
     normalise
         Whether to divide by the value of the best ranking, as published figures do.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------

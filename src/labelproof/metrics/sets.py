@@ -13,6 +13,7 @@ import numpy as np
 from labelproof.metrics import formulas
 from labelproof.metrics.arguments import FloatArray, Labels, read_labels, read_weight, require_same_shape
 from labelproof.metrics.counts import count, count_both
+from labelproof.metrics.documentation import documented
 
 __all__ = [
     "exact_match_score",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@documented
 def precision_score(
     y_true: Any,
     y_pred: Any,
@@ -39,14 +41,10 @@ def precision_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -60,6 +58,7 @@ def precision_score(
     return score_sets(formulas.FORMULAS["precision"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def recall_score(
     y_true: Any,
     y_pred: Any,
@@ -72,14 +71,10 @@ def recall_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -93,6 +88,7 @@ def recall_score(
     return score_sets(formulas.FORMULAS["recall"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def f1_score(
     y_true: Any,
     y_pred: Any,
@@ -105,14 +101,10 @@ def f1_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -126,6 +118,7 @@ def f1_score(
     return score_sets(formulas.fbeta(1.0), y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def jaccard_score(
     y_true: Any,
     y_pred: Any,
@@ -138,14 +131,10 @@ def jaccard_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -159,6 +148,7 @@ def jaccard_score(
     return score_sets(formulas.FORMULAS["jaccard"], y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def fbeta_score(
     y_true: Any,
     y_pred: Any,
@@ -172,16 +162,12 @@ def fbeta_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    {labels}
     beta
         Above 0.
-    average
-        "micro", "macro", "weighted", "samples", or None for every label.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {average}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -195,15 +181,14 @@ def fbeta_score(
     return score_sets(formulas.fbeta(beta), y_true, y_pred, average, zero_division, sample_weight)
 
 
+@documented
 def exact_match_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Share of the examples whose whole label set is right (subset accuracy).
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {sample_weight}
 
     Returns
     -------
@@ -221,6 +206,7 @@ def exact_match_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) ->
     return float(formulas.mean_of_defined(right, weight, zero_division=np.nan))
 
 
+@documented
 def f1_of_mean_precision_and_recall_score(
     y_true: Any, y_pred: Any, *, zero_division: float = 0.0, sample_weight: Any = None
 ) -> float:
@@ -232,12 +218,9 @@ def f1_of_mean_precision_and_recall_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
-    zero_division
-        The value of 0/0, from 0 to 1; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {labels}
+    {zero_division}
+    {sample_weight}
 
     Returns
     -------
@@ -253,6 +236,7 @@ def f1_of_mean_precision_and_recall_score(
     return float(formulas.f1_of_mean_precision_and_recall(counts, zero_division=zero))
 
 
+@documented
 def sigmoidf1_paper_f1_score(
     y_true: Any, y_pred: Any, *, paper_average: str, zero_division: float = 0.0, sample_weight: Any = None
 ) -> float:
@@ -260,16 +244,14 @@ def sigmoidf1_paper_f1_score(
 
     Parameters
     ----------
-    y_true, y_pred
-        Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.
+    {labels}
     paper_average
         "macro" pools the counts of all labels (equation 9, scikit-learn's *micro*); "micro" is the mean of the
         labels' F1 (equation 10, scikit-learn's *macro*); "weighted" is equation 11 as printed, with sums of true
         examples for weights and divided by the number of labels, so that it exceeds 1.
     zero_division
         The value of 0/0, from 0 to 1.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------

@@ -14,6 +14,7 @@ import numpy as np
 
 from labelproof.metrics.arguments import FloatArray, read_k
 from labelproof.metrics.batches import Batch
+from labelproof.metrics.documentation import documented
 from labelproof.metrics.formulas import mean_of_defined, ratio, read_zero_division
 
 __all__ = [
@@ -37,19 +38,16 @@ __all__ = [
 ]
 
 
+@documented
 def precision_at_k(y_true: Any, y_score: Any, k: SupportsIndex, *, sample_weight: Any = None) -> float:
     """Share of the top k labels that are true, mean over examples.
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {k}
+    {sample_weight}
 
     Returns
     -------
@@ -63,6 +61,7 @@ def precision_at_k(y_true: Any, y_score: Any, k: SupportsIndex, *, sample_weight
     return _mean(example_precision, y_true, y_score, k, sample_weight, 0.0)
 
 
+@documented
 def recall_at_k(
     y_true: Any, y_score: Any, k: SupportsIndex, *, zero_division: float = 0.0, sample_weight: Any = None
 ) -> float:
@@ -70,16 +69,11 @@ def recall_at_k(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
-    zero_division
-        The value of an example without true labels; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {k}
+    {zero_division_of_example}
+    {sample_weight}
 
     Returns
     -------
@@ -93,6 +87,7 @@ def recall_at_k(
     return _mean(example_recall, y_true, y_score, k, sample_weight, zero_division)
 
 
+@documented
 def f1_at_k(
     y_true: Any, y_score: Any, k: SupportsIndex, *, zero_division: float = 0.0, sample_weight: Any = None
 ) -> float:
@@ -102,16 +97,12 @@ def f1_at_k(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
+    {y_true}
+    {y_score}
+    {k}
     zero_division
         The recall of an example without true labels; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {sample_weight}
 
     Returns
     -------
@@ -127,19 +118,16 @@ def f1_at_k(
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
+@documented
 def example_f1_at_k(y_true: Any, y_score: Any, k: SupportsIndex, *, sample_weight: Any = None) -> float:
     """F1 of the top k labels of each example, 2 hits / (k + number of true labels), mean over examples.
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {k}
+    {sample_weight}
 
     Returns
     -------
@@ -153,6 +141,7 @@ def example_f1_at_k(y_true: Any, y_score: Any, k: SupportsIndex, *, sample_weigh
     return _mean(example_f1, y_true, y_score, k, sample_weight, 0.0)
 
 
+@documented
 def r_precision_at_k(
     y_true: Any, y_score: Any, k: SupportsIndex, *, zero_division: float = 0.0, sample_weight: Any = None
 ) -> float:
@@ -160,16 +149,11 @@ def r_precision_at_k(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
-    zero_division
-        The value of an example without true labels; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {k}
+    {zero_division_of_example}
+    {sample_weight}
 
     Returns
     -------
@@ -183,6 +167,7 @@ def r_precision_at_k(
     return _mean(example_r_precision, y_true, y_score, k, sample_weight, zero_division)
 
 
+@documented
 def ndcg_at_k(
     y_true: Any, y_score: Any, k: SupportsIndex, *, zero_division: float = 0.0, sample_weight: Any = None
 ) -> float:
@@ -190,16 +175,11 @@ def ndcg_at_k(
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
-    zero_division
-        The value of an example without true labels; NaN leaves it out of the mean.
-    sample_weight
-        Weights of the examples, (n_examples,).
+    {y_true}
+    {y_score}
+    {k}
+    {zero_division_of_example}
+    {sample_weight}
 
     Returns
     -------
@@ -213,17 +193,15 @@ def ndcg_at_k(
     return _mean(example_ndcg, y_true, y_score, k, sample_weight, zero_division)
 
 
+@documented
 def coverage_at_k(y_true: Any, y_score: Any, k: SupportsIndex, *, sample_weight: Any = None) -> float:
     """Share of the labels that occur in y_true which are a hit in the top k of at least one example.
 
     Parameters
     ----------
-    y_true
-        Bool or 0/1 array, or scipy sparse matrix, of shape (n_examples, n_labels).
-    y_score
-        Scores of any scale, of the same shape.
-    k
-        From 1 to n_labels.
+    {y_true}
+    {y_score}
+    {k}
     sample_weight
         Weights of the examples, (n_examples,): an example of weight 2 counts as two, one of weight 0 as none.
 

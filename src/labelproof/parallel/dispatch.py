@@ -29,7 +29,10 @@ def share(kernel: Callable[..., None], *args: Any, n_items: int, n_numbers: int,
         Threads to use. An OpenMP team always gets all of them, though some may find no share: libgomp ends and starts
         threads whenever the size of a team changes.
     """
-    places = addresses() if n_threads > 1 else ()
+    if n_threads <= 1 or n_numbers < 2 * FOR_A_TEAM:
+        kernel(*args, ALONE, 0, n_items)
+        return
+    places = addresses()
     n_shares = min(n_threads, n_items, n_numbers // (FOR_A_TEAM if places else FOR_A_SLEEPER))
     if n_shares <= 1:
         kernel(*args, ALONE, 0, n_items)

@@ -1,8 +1,36 @@
-"""Training: configuration, Lightning, the scikit-learn estimator, and metrics for torchmetrics users."""
+"""Training: configuration, Lightning, the scikit-learn estimator, and metrics for torchmetrics users.
 
-from labelproof.training.config import ConfigError, TrainConfig
-from labelproof.training.estimator import MultiLabelClassifier
-from labelproof.training.fitting import Fitted, fit
-from labelproof.training.metrics import LabelMetric
+Names are imported when first used, so that one of them does not bring all.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labelproof.training.config import ConfigError, TrainConfig
+    from labelproof.training.estimator import MultiLabelClassifier
+    from labelproof.training.fitting import Fitted, fit
+    from labelproof.training.metrics import LabelMetric
+
+_HOME = {
+    "ConfigError": "labelproof.training.config",
+    "Fitted": "labelproof.training.fitting",
+    "LabelMetric": "labelproof.training.metrics",
+    "MultiLabelClassifier": "labelproof.training.estimator",
+    "TrainConfig": "labelproof.training.config",
+    "fit": "labelproof.training.fitting",
+}
 
 __all__ = ["ConfigError", "Fitted", "LabelMetric", "MultiLabelClassifier", "TrainConfig", "fit"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'labelproof.training' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

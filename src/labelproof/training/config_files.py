@@ -1,4 +1,4 @@
-"""Configurations as YAML files: reading with the line of what is wrong, overrides from the command line, a template."""
+"""Configurations as YAML files: reading with the line of what is wrong, and overrides from the command line."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,60 +11,9 @@ from labelproof.data.textfile import at, read_lines
 from labelproof.errors import DataFormatError
 from labelproof.training.config import ConfigError, TrainConfig
 
-__all__ = ["TEMPLATE", "override", "read_config"]
+__all__ = ["override", "read_config"]
 
 DEPTH = 3  # of keys, as in data.path.train; an alias within itself has no end
-
-TEMPLATE = """\
-# What `labelproof train` reads. Every key may be left out; the values here are the defaults unless a comment says so.
-
-data:
-  path: data.csv            # no default: a file, [features, labels], a folder, a known name, or {train: ..., test: ...}
-  # format: csv             # told by the file's name where possible
-  # text: text              # columns of a table: text, labels, features, image, split, group, time
-  # labels: labels
-  # separator: ";"          # between the labels of a cell
-  validation: 0.1           # share of the training part that is held out, where the data have no part "valid"
-  test: 0.0                 # the same for the part "test", which is held out first
-  min_count: 1              # labels with fewer training examples are left out
-
-encoder:
-  kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options
-
-head:
-  kind: dft                 # dft: every set of up to k labels can be predicted; bottleneck (d); linear (relu);
-                            # svm (C): a linear support vector machine for each label, with encoder.hidden: null
-  # k: 10                   # by default the most active labels of a training example
-  slack: 50                 # learnable columns beside the 2k + 1 fixed ones
-
-loss:
-  kind: bce                 # bce, focal, asl, sigmoid-f1, unbounded-f1, confusion, sparsemax, entmax, pick-all-labels
-
-decision:                   # fitted on validation data
-  kind: per-label           # fixed, global, per-label, threshold-averaging, top-k, label-count, sparsemax-support,
-                            # expected-f, macro-top-k
-  # metric: macro-f1        # what thresholds maximise
-
-trainer:
-  epochs: 30
-  batch_size: 64            # on all devices together
-  lr: 0.003
-  # encoder_lr: 0.00002     # of pretrained parameters; by default lr
-  weight_decay: 0.0
-  schedule: constant        # constant, linear, cosine
-  warmup: 0.0               # share of the steps
-  # clip: 1.0               # norm of the gradient
-  accumulate: 1             # batches for each step
-  patience: 5               # epochs without improvement after which training stops; null: never
-  monitor: loss             # loss, or any metric, such as micro-f1 or precision@5
-  metrics: [micro-f1]       # computed after each epoch
-  seed: 0
-  precision: "32"           # 32, 64, bf16-mixed, 16-mixed
-  accelerator: auto         # auto, cpu, gpu
-  devices: 1
-  strategy: auto            # auto, ddp
-  tensorboard: false        # write logs for TensorBoard, if it is installed
-"""
 
 
 def read_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:

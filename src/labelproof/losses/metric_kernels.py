@@ -1,0 +1,132 @@
+# mypy: disallow-untyped-decorators=False, disallow-untyped-defs=False, disallow-untyped-calls=False
+"""Compiled: what `smooth_metrics` and `averaging` make of counts, with the gradient, in double precision."""
+
+import numpy as np
+from numba import njit
+
+from labelproof.losses.count_kernels import (
+    examples_gradient_loop,
+    examples_loop,
+    labels_gradient_loop,
+    labels_loop,
+)
+from labelproof.losses.sigmoids import loop
+from labelproof.losses.target_kernels import count_out_of_range
+
+__all__ = ["average_of_counts", "small_batch"]
+
+_ROUNDING = 4 * np.finfo(np.float32).eps  # of sums of weights, which cancel where a label has no negative
+
+
+@loop
+def small_batch(
+    by_example, Z, Y, ends, columns, known, weight, beta, eta, slopes, counts, memory, share, ratios, how, by_counts
+):  # pragma: no cover - compiled
+    """Return the loss of a batch and whether its dense targets lie between 0 and 1; write its gradient over slopes."""
+    if by_example:
+        examples_loop(Z, Y, ends, columns, known, weight, beta, eta, counts, slopes, 0, Z.shape[0])
+    else:
+        labels_loop(Z, Y, ends, columns, known, weight, beta, eta, counts, slopes, 0, Z.shape[1])
+    loss = average_of_counts(counts, memory, share, ratios, how, by_counts)
+    if by_example:
+        examples_gradient_loop(Y, ends, columns, by_counts[0], by_counts[1], slopes, 0, slopes.shape[0])
+    else:
+        labels_gradient_loop(Y, ends, columns, by_counts[0], by_counts[1], slopes, 0, slopes.shape[0])
+    for i in range(Y.shape[0]):
+        if count_out_of_range(Y[i]) > 0:
+            return loss, False
+    return loss, True
+
+
+@loop
+def average_of_counts(counts, memory, share, ratios, how, by_counts):  # pragma: no cover - compiled
+    """Return the loss of counts (4, m), and write its derivatives by hits and by predicted to the rows of by_counts.
+
+    memory has the shape (0, 0) where there is none; share has m weights of losses, or of counts that are pooled;
+    ratios (n_ratios, 2, 4) are those of a `Metric`; how is what `one_pass.How` says.
+    """
+    pooled, by_support, sums, smoothing, needs_positives, needs_negatives = how
+    if pooled:
+        return _pooled(counts, memory, share, ratios, smoothing, needs_positives, needs_negatives, by_counts)
+    above, below = 0.0, 0.0
+    for j in range(counts.shape[1]):
+        c = counts[0, j], counts[1, j], counts[2, j], counts[3, j]
+        kept, c = _treat_empty(c, memory, j, smoothing, needs_positives, needs_negatives)
+        by_counts[0, j] = by_counts[1, j] = 0
+        if kept:
+            value, of_hits, of_predicted = _metric(ratios, c)
+            w = share[j] * (c[2] if by_support else 1.0)
+            above, below = above + w * (1 - value), below + w
+            by_counts[0, j], by_counts[1, j] = -w * of_hits, -w * of_predicted
+    scale = 1.0 if sums or below == 0 else 1 / below
+    by_counts[:] *= np.float32(scale)
+    return above * scale
+
+
+@loop
+def _pooled(
+    counts, memory, share, ratios, smoothing, needs_positives, needs_negatives, by_counts
+):  # pragma: no cover - compiled
+    h, p, y, n = 0.0, 0.0, 0.0, 0.0
+    for j in range(counts.shape[1]):
+        w = np.float64(share[j])
+        h, p, y, n = h + w * counts[0, j], p + w * counts[1, j], y + w * counts[2, j], n + w * counts[3, j]
+    kept, c = _treat_empty((h, p, y, n), memory, 0, smoothing, needs_positives, needs_negatives)
+    by_counts[:] = 0
+    if not kept:
+        return 0.0
+    value, of_hits, of_predicted = _metric(ratios, c)
+    for j in range(counts.shape[1]):
+        by_counts[0, j], by_counts[1, j] = -share[j] * of_hits, -share[j] * of_predicted
+    return 1 - value
+
+
+@njit(inline="always")
+def _treat_empty(c, memory, j, smoothing, needs_positives, needs_negatives):  # pragma: no cover - compiled
+    """Return whether the loss counts, and the counts with what is added to those that lack a positive or a negative."""
+    h, p, y, n = np.float64(c[0]), np.float64(c[1]), np.float64(c[2]), np.float64(c[3])
+    kept = not n <= 0
+    if smoothing > 0:
+        if needs_positives and y <= 0:
+            h, p, y, n = h + smoothing, p + smoothing, y + smoothing, n + smoothing
+        if needs_negatives and n - y <= _ROUNDING * n:
+            n += smoothing
+        return kept, (h, p, y, n)
+    lacks = (needs_positives and y <= 0) or (needs_negatives and n - y <= _ROUNDING * n)
+    if lacks and memory.shape[0] > 0:
+        h, p, y, n = h + memory[0, j], p + memory[1, j], y + memory[2, j], n + memory[3, j]
+        lacks = (needs_positives and y <= 0) or (needs_negatives and n - y <= _ROUNDING * n)
+    return kept and not lacks, (h, p, y, n)
+
+
+@njit(inline="always")
+def _metric(ratios, c):  # pragma: no cover - compiled
+    """Return the metric of counts and its derivatives by the first two; all are 0 where it is 0/0."""
+    value, of_hits, of_predicted = 0.0, 0.0, 0.0
+    if ratios.shape[0] == 0:
+        return _correlation(c)
+    for r in range(ratios.shape[0]):
+        above, below = 0.0, 0.0
+        for k in range(4):
+            above, below = above + ratios[r, 0, k] * c[k], below + ratios[r, 1, k] * c[k]
+        if below != 0:
+            ratio = above / below
+            value += ratio
+            of_hits += (ratios[r, 0, 0] - ratio * ratios[r, 1, 0]) / below
+            of_predicted += (ratios[r, 0, 1] - ratio * ratios[r, 1, 1]) / below
+    n = ratios.shape[0]
+    return value / n, of_hits / n, of_predicted / n
+
+
+@loop
+def _correlation(c):  # pragma: no cover - compiled
+    """Return Matthews' correlation, from shares of the total, and its derivatives."""
+    n = c[3]
+    hits, predicted, positives = c[0] / n, c[1] / n, c[2] / n
+    spread = predicted * (1 - predicted) * positives * (1 - positives)
+    if n == 0 or spread <= 0:
+        return 0.0, 0.0, 0.0
+    root = np.sqrt(spread)
+    value = (hits - predicted * positives) / root
+    by_predicted = -positives / root - value * (0.5 - predicted) / (predicted * (1 - predicted))
+    return value, 1 / (root * n), by_predicted / n
