@@ -6,17 +6,34 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test campaign mutants test-portable lint bench clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -q
 
+# Random layers whose every verdict is compared with an exact oracle; START takes a campaign up again.
+CASES ?= 10000
+SEED ?= 0
+START ?= 0
+campaign: .venv/installed-dev
+	$(BIN)/python tests/campaign.py --cases $(CASES) --seed $(SEED) --start $(START)
+
+# The same under other instruction sets and numbers of threads; TESTS and ONLY choose part of it:
+# make test-portable TESTS="tests/search tests/simplex" ONLY="openblas"
+TESTS ?= tests
+test-portable: .venv/installed-dev
+	$(BIN)/python tests/portable.py $(TESTS) $(foreach name,$(ONLY),--only $(name)) -n 2
+
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Changes every guard of the trusted code in turn and expects a test to fail; results stay in build/mutants.jsonl.
+mutants: .venv/installed-dev
+	$(BIN)/python tests/mutation/campaign.py
 
 # Trains the layers first (half an hour, once), then measures; results go to benchmarks/results.
 bench: .venv/installed-bench

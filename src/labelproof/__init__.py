@@ -3,8 +3,9 @@
 Names are imported when first used, so that ``import labelproof`` is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from labelproof.foundation.late_names import late_names
 
 if TYPE_CHECKING:
     from labelproof import (
@@ -161,15 +162,7 @@ __all__ = [
     "verify",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"labelproof.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'labelproof' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = late_names(__name__, {**_HOME, **{name: f"labelproof.{name}" for name in _ROOMS}})
 
 
 def __dir__() -> list[str]:

@@ -390,3 +390,27 @@ def test_weights_beyond_the_range_of_squares_make_no_warnings():
     for scale in (1e300, 1e-300):
         assert lp.explain(scale * THREE, [0, 1, 2]).certificate.conflict == (0, 1, 2)
         assert isinstance(lp.explain(scale * THREE, [0]).certificate, lp.Argmaxable)
+
+
+def test_subnormal_weights_with_an_ordinary_bias_have_witnesses_beyond_the_floats():
+    rng = np.random.default_rng(0)
+    weight, bias = rng.integers(-3, 4, (6, 3)) * 1e-310, rng.normal(size=6)
+    explanation = lp.explain(weight, [0, 1, 2], bias=bias, rule="topk", time_limit=AMPLE)
+    assert not is_argmaxable(weight, [0, 1, 2], bias=bias, rule="topk")
+    assert isinstance(explanation.certificate, lp.Unargmaxable)
+    assert explanation.same_size
+    assert any(max(map(abs, near.certificate.witness)) > 1e308 for near in explanation.same_size)
+    for near in explanation.same_size:
+        assert len(near.label_set) == 3
+        assert is_argmaxable(weight, near.label_set, bias=bias, rule="topk")
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1.0, 1e300])
+def test_the_scale_of_weights_and_bias_does_not_change_the_nearest_sets_of_the_same_size(scale):
+    rng = np.random.default_rng(1)
+    weight, bias = rng.integers(-3, 4, (7, 2)) * 1.0, rng.integers(-3, 4, 7) * 1.0
+    first, scaled = (
+        lp.explain(weight * s, [0, 1, 2], bias=bias * s, rule="topk", time_limit=AMPLE)
+        for s in (1.0, 2.0 ** round(math.log2(scale)))
+    )
+    assert [near.label_set for near in scaled.same_size] == [near.label_set for near in first.same_size]

@@ -381,3 +381,31 @@ def test_a_forged_label_set_is_found_by_check(path):
     rewrite(path, arrays={"indices": np.concatenate([np.sort(active) for active in sets]).astype(np.int64)})
     with pytest.raises(CertificateError, match=f"label set {i} is not proven: label"):
         lp.load_verification(path, WEIGHT).check()
+
+
+@pytest.mark.parametrize(
+    ("fields", "arrays"),
+    [
+        ({"temperature": True}, {}),
+        ({"temperature": float("inf")}, {}),
+        ({"eps": float("inf")}, {}),
+        ({"box": float("nan")}, {}),
+        ({}, {"offset_error": None}),
+        ({}, {"offset": None}),
+        ({}, {"offset": BIAS.astype(np.float32)}),
+        ({}, {"header": np.zeros(3)}),
+    ],
+)
+def test_fields_and_arrays_of_other_types_are_refused(path, fields, arrays):
+    saved(path, bias=BIAS, radius=True)
+    rewrite(path, arrays=arrays, **fields)
+    with pytest.raises(DataFormatError):
+        lp.load_verification(path, WEIGHT, bias=BIAS)
+
+
+@pytest.mark.parametrize("rule", ["topk", "sparsemax"])
+def test_thresholds_do_not_pass_as_those_of_another_rule(path, rule):
+    saved(path, thresholds=THRESHOLDS)
+    rewrite(path, rule=rule)
+    with pytest.raises((DataFormatError, ValueError), match="thresholds go with rule='sigmoid' only"):
+        lp.load_verification(path, WEIGHT)

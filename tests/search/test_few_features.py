@@ -95,3 +95,19 @@ def test_explanations_of_very_wide_layers_give_the_verdict(monkeypatch):
     assert explanation.certificate.conflict == (0, 1)
     assert explanation.least_distance == 1
     assert lp.explain(weight, [0, 1]).certificate.margin > 0
+
+
+def test_the_multipliers_of_a_conflict_are_those_of_its_rows_dependence():
+    rng = np.random.default_rng(3)
+    known = rng.uniform(0.1, 1.0, 30)
+    rows = rng.normal(size=(30, 200))
+    rows[-1] = -(known[:-1] @ rows[:-1]) / known[-1]
+    found = few_features._dependence(rows)
+    np.testing.assert_allclose(found / found.max(), known / known.max(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((1, 4)), np.zeros((3, 4)), [[1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0]]])
+def test_rows_with_several_dependences_give_one_of_them(rows):
+    found = few_features._dependence(np.array(rows))
+    assert np.abs(found @ np.array(rows)).max() < 1e-12
+    assert found.max() > 0

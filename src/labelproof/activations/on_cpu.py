@@ -28,7 +28,7 @@ class KernelEntmax(torch.autograd.Function):
         n, room = len(rows), min(k // 16, LISTED) if k > SHORT else 0
         support, size = np.empty((n, room), np.int32), np.empty(n, np.int32)
         args = rows, alpha, p.numpy().reshape(-1, k), support, size
-        share(entmax_rows, *args, n_items=n, n_numbers=rows.size, n_threads=torch.get_num_threads())
+        share(entmax_rows(rows.shape[1]), *args, n_items=n, n_numbers=rows.size, n_threads=torch.get_num_threads())
         ctx.save_for_backward(p)
         ctx.save_for_forward(p)
         ctx.alpha, ctx.support, ctx.size = alpha, support, size

@@ -126,11 +126,12 @@ def _rows(layer: OutputLayer, whitening: Whitening) -> tuple[Floats, Floats]:
 
 def _least_distance(rows: Floats, offsets: Floats, signs: Floats, slacks: Floats) -> float:
     """Return the least |u| with signs · (rows·u + offsets) ≥ slacks."""
-    from labelproof.auditing.kernels import CONFLICT, SOLVED, least_point
+    from labelproof.search.active_set_kernels import CONFLICT, SOLVED, dual_active_set
 
     m = rows.shape[1]
     u, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     lam, active, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), 0
+    multipliers = np.zeros(m + 1)
     working = np.empty(0, np.int64)
     is_in = np.zeros(len(rows), np.bool_)
     while True:
@@ -143,7 +144,9 @@ def _least_distance(rows: Floats, offsets: Floats, signs: Floats, slacks: Floats
         working = np.concatenate([working, new])  # in which tight rows keep their places
         is_in[new] = True
         G, h = rows[working] * signs[working, None], slacks[working] - offsets[working] * signs[working]
-        outcome, q = least_point(G, h, u, QT, RT, lam, active, q, tolerance, 100 * m + 2000)
+        outcome, q, _, _ = dual_active_set(
+            G, h, 0, u, QT, RT, lam, active, q, 1.0, tolerance, 100 * m + 2000, multipliers
+        )
         if outcome == CONFLICT:
             return float("inf")
         if outcome != SOLVED:

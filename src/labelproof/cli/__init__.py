@@ -8,6 +8,7 @@ import typer
 
 from labelproof.cli.audit import audit
 from labelproof.cli.check import check
+from labelproof.cli.compile import compile  # noqa: A004 - the verb
 from labelproof.cli.console import Verbs
 from labelproof.cli.count import count
 from labelproof.cli.data import data
@@ -38,6 +39,7 @@ app.command(epilog="Example: labelproof plan --labels Y.npz")(plan)
 app.command(epilog="Example: labelproof tune --scores S.npy --labels Y.npz --metric micro-f1 -o rule.json")(tune)
 app.command(epilog="Example: labelproof evaluate --scores S.npy --labels Y.npz --rule rule.json")(evaluate)
 app.command(epilog="Example: labelproof train config.yaml trainer.epochs=10 -o runs/first")(train)
+app.command(epilog="Example: NUMBA_CACHE_DIR=/var/cache/numba labelproof compile")(compile)
 app.command(epilog="Example: labelproof predict runs/first/model new.csv -o predictions.jsonl")(predict)
 
 

@@ -3,8 +3,9 @@
 Names are imported when first used, so that one of them does not bring all.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from labelproof.foundation.late_names import late_names
 
 if TYPE_CHECKING:
     from labelproof.data.columns import Columns
@@ -79,13 +80,7 @@ __all__ = [
     "topic_data",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'labelproof.data' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = late_names(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -4,12 +4,13 @@ Units are single examples, or groups of them that stay together; a unit's row co
 """
 
 import numpy as np
-from numba import njit
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = ["stratify"]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def stratify(
     indptr, indices, counts, sizes, by_label_ptr, by_label, share, ties
 ):  # pragma: no cover - compiled  # fmt: skip
@@ -64,7 +65,7 @@ def stratify(
                 wanted[indices[entry], part] -= counts[entry]
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _neediest(of_label, of_size, tie):  # pragma: no cover - compiled
     """Return the part that wants most examples of the label, then most examples at all, then by the tie."""
     best, n_best = 0, 1

@@ -1,12 +1,13 @@
 """Compiled fits of calibrations: logistic curves of many labels, and pooled means."""
 
 import numpy as np
-from numba import njit
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = ["isotonic_means", "logistic_fits"]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def logistic_fits(scores, targets, with_offset, slopes, offsets):  # pragma: no cover - compiled
     """Fit P(y) = 1/(1 + exp(−(slope·z + offset))) to each row of scores by damped Newton steps."""
     for j in range(scores.shape[0]):
@@ -46,7 +47,7 @@ def logistic_fits(scores, targets, with_offset, slopes, offsets):  # pragma: no 
         slopes[j], offsets[j] = a, b
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _log_loss(z, target, a, b):  # pragma: no cover - compiled
     total = 0.0
     for i in range(z.shape[0]):
@@ -55,7 +56,7 @@ def _log_loss(z, target, a, b):  # pragma: no cover - compiled
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def isotonic_means(targets, weights, means):  # pragma: no cover - compiled
     """Write the non-decreasing sequence nearest to the targets in weighted squares (pool adjacent violators)."""
     n = targets.shape[0]

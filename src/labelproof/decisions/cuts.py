@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from labelproof.decisions import kernels
 from labelproof.decisions.inputs import Floats, Labels, by_blocks, row_blocks
+from labelproof.foundation.compilation import plain
 
 __all__ = [
     "Curves",
@@ -123,12 +124,12 @@ def _counted(ptr: Indices, values: Floats, scores: Floats) -> Curves:
 
 def best_f(found: Curves, beta: float = 1.0) -> tuple[Indices, Doubles]:
     """Return for each label the place of the cut that maximises its Fβ (−1: above all scores), and that Fβ."""
-    return kernels.best_f_cuts(found.ptr, found.predicted, float(beta) ** 2)
+    return kernels.best_f_cuts(found.ptr, plain(found.predicted), float(beta) ** 2)
 
 
 def best_linear(found: Curves, price: float) -> Indices:
     """Return for each label the place of the cut that maximises tp − price · predicted; −1: above all scores."""
-    return kernels.best_linear_cuts(found.ptr, found.predicted, float(price))
+    return kernels.best_linear_cuts(found.ptr, plain(found.predicted), float(price))
 
 
 def best_jointly(found: Curves, beta: float = 1.0) -> tuple[Indices, float]:

@@ -5,7 +5,8 @@ the rows.
 """
 
 import numpy as np
-from numba import njit
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = [
     "ascend",
@@ -30,7 +31,7 @@ F_BETA, RECALL, PRECISION, COVERAGE = 0, 1, 2, 3
 # Cuts: labels as columns. A label's positives have the scores values[ptr[j]:ptr[j + 1]], ascending.
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _last_at_most(values, base, length, s):  # pragma: no cover - compiled
     """Return the last place of the ascending values[base:base + length] whose value is ≤ s; the first one is."""
     while length > 1:
@@ -40,7 +41,7 @@ def _last_at_most(values, base, length, s):  # pragma: no cover - compiled
     return base
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_at_least(scores, ptr, values, counts):  # pragma: no cover - compiled
     """Add to counts[r], for each value r of each label, how many of the label's scores lie in [value r, value r+1)."""
     n, n_labels = scores.shape
@@ -55,7 +56,7 @@ def count_at_least(scores, ptr, values, counts):  # pragma: no cover - compiled
                 counts[_last_at_most(values, base, length, s)] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def largest_below(scores, cuts, largest):  # pragma: no cover - compiled
     """Raise largest[j] to the largest score of label j that is below cuts[j]."""
     n, n_labels = scores.shape
@@ -66,14 +67,14 @@ def largest_below(scores, cuts, largest):  # pragma: no cover - compiled
                 largest[j] = s
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _bucket(s, low, scale, n_buckets):  # pragma: no cover - compiled
     """Return which of equally wide buckets a score ≥ low falls into: a non-decreasing function of the score."""
     place = (float(s) - low) * scale
     return int(place) if place < n_buckets - 1 else n_buckets - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_buckets(values, low, scale, table):  # pragma: no cover - compiled
     """Write to table[b] the number of the ascending values that lie in buckets before b."""
     n_buckets, r = table.shape[0] - 1, 0
@@ -84,7 +85,7 @@ def fill_buckets(values, low, scale, table):  # pragma: no cover - compiled
     table[n_buckets] = values.shape[0]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_at_shared(scores, values, low, scale, table, counts):  # pragma: no cover - compiled
     """Add to counts[j, r] how many scores of label j lie in [value r, value r+1); all labels share the values."""
     n, n_labels = scores.shape
@@ -106,7 +107,7 @@ def count_at_shared(scores, values, low, scale, table, counts):  # pragma: no co
                 counts[j, start - 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def best_f_cuts(ptr, predicted, beta2):  # pragma: no cover - compiled
     """Return for each label the place of the cut with the largest Fβ (the highest of equals; −1 without positives)."""
     n_labels = ptr.shape[0] - 1
@@ -121,7 +122,7 @@ def best_f_cuts(ptr, predicted, beta2):  # pragma: no cover - compiled
     return places, best
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def best_linear_cuts(ptr, predicted, price):  # pragma: no cover - compiled
     """Return for each label the place of the cut with the largest tp − price·predicted; −1 where none is over 0."""
     n_labels = ptr.shape[0] - 1
@@ -136,7 +137,7 @@ def best_linear_cuts(ptr, predicted, price):  # pragma: no cover - compiled
     return places
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def best_example_cuts(scores, ptr, values):  # pragma: no cover - compiled
     """Return for each example the score at or above which predicting maximises its F1 (NaN without positives).
 
@@ -162,13 +163,13 @@ def best_example_cuts(scores, ptr, values):  # pragma: no cover - compiled
 # Orders: labels of one example
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _comes_later(scores, a, b):  # pragma: no cover - compiled
     """Return whether label a has the smaller score, or an equal one and the larger index."""
     return scores[a] < scores[b] or (scores[a] == scores[b] and a > b)
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _sink(heap, at, scores):  # pragma: no cover - compiled
     """Let an entry of the heap, whose first entry comes last of all in the order, sink to where it belongs."""
     size, entry = heap.shape[0], heap[at]
@@ -183,7 +184,7 @@ def _sink(heap, at, scores):  # pragma: no cover - compiled
     heap[at] = entry
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _select(scores, heap):  # pragma: no cover - compiled
     """Fill heap with the labels of the largest scores, the lower index first of equals; as many as heap holds."""
     k = heap.shape[0]
@@ -199,14 +200,14 @@ def _select(scores, heap):  # pragma: no cover - compiled
             _sink(heap, 0, scores)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def top_indices(scores, ptr, chosen):  # pragma: no cover - compiled
     """Write the labels of the ptr[i + 1] − ptr[i] largest scores of example i, in any order, to chosen[ptr[i]:]."""
     for i in range(scores.shape[0]):
         _select(scores[i], chosen[ptr[i] : ptr[i + 1]])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def support_depths(scores, order, depths):  # pragma: no cover - compiled
     """Write Σ_l max(z_l − z_j, 0) over the labels l for each label j; order: the labels by descending score."""
     n, n_labels = scores.shape
@@ -221,7 +222,7 @@ def support_depths(scores, order, depths):  # pragma: no cover - compiled
 # Expected F under independence
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _sum_distribution(p, tail):  # pragma: no cover - compiled
     """Return P(Σ = s) for s = 0, 1, … up to a size beyond which less than ``tail`` remains, by Chernoff's bound."""
     mean, size = 0.0, 0
@@ -245,7 +246,7 @@ def _sum_distribution(p, tail):  # pragma: no cover - compiled
     return now[4:]
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _without(chance, p, rest):  # pragma: no cover - compiled
     """Write to rest the distribution of the sum without one label of probability p, in the stable direction."""
     top = chance.shape[0] - 1
@@ -259,7 +260,7 @@ def _without(chance, p, rest):  # pragma: no cover - compiled
             rest[s - 1] = max(0.0, (chance[s] - (1 - p) * rest[s]) / p)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def expected_f_sizes(descending, beta2, both_empty, tail, sizes, values):  # pragma: no cover - compiled
     """Write for each row of descending probabilities the number of labels to predict, and the expected Fβ of that.
 
@@ -293,7 +294,7 @@ def expected_f_sizes(descending, beta2, both_empty, tail, sizes, values):  # pra
 # Macro utilities with exactly k labels an example
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def macro_gain(kind, beta2, hits, predicted, positives, eta):  # pragma: no cover - compiled
     """Return by how much one more prediction, of probability eta, raises a label's expected utility."""
     if kind == COVERAGE:
@@ -306,7 +307,7 @@ def macro_gain(kind, beta2, hits, predicted, positives, eta):  # pragma: no cove
     return scale * ((hits + eta) / (predicted + 1 + weight) - before)
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _add(kind, eta, labels, sign, hits, predicted):  # pragma: no cover - compiled
     """Add one example with these labels to the state of all labels, or with the sign −1 take it away."""
     for j in labels:
@@ -314,7 +315,7 @@ def _add(kind, eta, labels, sign, hits, predicted):  # pragma: no cover - compil
         predicted[j] += sign
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def ascend(eta, kind, beta2, order, chosen, hits, predicted, positives):  # pragma: no cover - compiled
     """Let each example in turn choose its k labels best, given those of all others; return how many sets changed."""
     n_labels, k = eta.shape[1], chosen.shape[1]

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import accumulate, islice
 from operator import and_
 
@@ -18,8 +19,7 @@ import numpy.typing as npt
 from labelproof.explaining.question import Question, remaining
 from labelproof.explaining.soft_margin import few_changes
 from labelproof.proof.certificates import Argmaxable
-from labelproof.proof.margins import margin
-from labelproof.proof.regions import OutputLayer
+from labelproof.proof.margins import UnitWeights, margin
 from labelproof.proof.rounding import Witness
 from labelproof.search.findings import Finding
 
@@ -118,7 +118,7 @@ class NeighbourSearch:
         Such sets have an even distance.
         """
         before = set(self.question.active.tolist())
-        order = [np.argsort(-_logits(self.question.layer, x), kind="stable") for x in self.found.values()]
+        order = [np.argsort(-_logits(self.question.unit_weights, x), kind="stable") for x in self.found.values()]
         changes = sorted({_mask(before ^ set(ranked[: len(before)].tolist())) for ranked in order} - {0})
         evidence = self.question.decide(map(self._changed, changes), remaining(self.deadline))
         near = self._nearest({D: e.witness for D, e in zip(changes, evidence, strict=True) if e.witness is not None})
@@ -235,10 +235,16 @@ class NeighbourSearch:
             never |= 1 << i
 
 
-def _logits(layer: OutputLayer, witness: Witness) -> Floats:
-    x = np.array([float(c) for c in witness])
-    with np.errstate(all="ignore"):
-        return layer.weight @ x + (0.0 if layer.offset is None else layer.offset)
+def _logits(weights: UnitWeights, witness: Witness) -> Floats:
+    """Return the logits, times a power of two that keeps them within the floats."""
+    x = [Fraction(c) for c in witness]
+    exponent = max((c.numerator.bit_length() - c.denominator.bit_length() for c in x if c), default=0)
+    unit = np.array([float(c / Fraction(2) ** exponent) for c in x])
+    offset = np.zeros(weights.layer.n_labels) if weights.layer.offset is None else weights.layer.offset
+    largest = max(int(weights.exponents.max()) + exponent, int(np.frexp(np.abs(offset).max())[1]))
+    with np.errstate(under="ignore"):
+        z: Floats = np.ldexp(weights.rows @ unit, weights.exponents + exponent - largest)
+        return z + np.ldexp(offset, -largest)
 
 
 def _mask(labels: Iterable[int]) -> int:

@@ -15,6 +15,7 @@ from labelproof.explorer.explorer import Explorer
 from labelproof.explorer.guard import HEADERS, Guard
 from labelproof.explorer.prover import make_prover
 from labelproof.importers import ImportedLayer
+from labelproof.pages import base_style
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import Ties
 
@@ -22,6 +23,7 @@ __all__ = ["make_app"]
 
 STATIC = {
     "/": ("index.html", "text/html; charset=utf-8"),
+    "/base.css": ("base.css", "text/css; charset=utf-8"),
     "/explorer.css": ("explorer.css", "text/css; charset=utf-8"),
     "/explorer.js": ("explorer.js", "text/javascript; charset=utf-8"),
     "/combobox.js": ("combobox.js", "text/javascript; charset=utf-8"),
@@ -72,15 +74,20 @@ def make_app(
     app.state.explorer = explorer
     app.add_middleware(Guard, host=host, most_bytes=requests.MOST_BYTES)
     for path, (name, kind) in STATIC.items():
-        _serve_file(app, path, name, kind)
+        _serve_file(app, path, _contents(name), kind)
     _serve_questions(app, explorer)
     _serve_errors(app)
     return app
 
 
-def _serve_file(app: FastAPI, path: str, name: str, kind: str) -> None:
-    contents = files("labelproof.explorer").joinpath("static", name).read_bytes()
+def _contents(name: str) -> bytes:
+    """Return a file of the explorer's own, or the base of its style, which all pages share."""
+    if name == "base.css":
+        return base_style().encode()
+    return files("labelproof.explorer").joinpath("static", name).read_bytes()
 
+
+def _serve_file(app: FastAPI, path: str, contents: bytes, kind: str) -> None:
     @app.get(path)
     def static_file() -> Response:
         return Response(contents, media_type=kind, headers={"cache-control": "no-cache"})

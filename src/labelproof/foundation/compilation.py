@@ -1,11 +1,88 @@
-"""Say when numba compiles, since the first call after an installation waits for it."""
+"""Compile loops with numba: kept on disk where that is possible, and with a word when the first call waits for it."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["announcing_compilation"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["KERNELS", "announcing_compilation", "compiled", "compiled_part", "numba_is_tested", "plain"]
+
+KERNELS: list[Any] = []  # every kernel of the modules imported so far, in order
+_UNKEPT = (
+    "labelproof: no folder for compiled code can be written, so each process compiles what it uses anew; "
+    "set NUMBA_CACHE_DIR to a folder that can be written"
+)
+_told: list[str] = []
+_TESTED = {(0, 68)}  # versions of numba whose private parts we use
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a decorator for a kernel: compiled code that Python calls, and that lets go of the interpreter's lock.
+
+    Machine code is kept in numba's cache. Where that has no folder to write to, each process compiles for itself, and
+    standard error says so once.
+
+    Parameters
+    ----------
+    options
+        As for numba.njit; `_nrt` (count references to arrays) is only used in versions of numba that were tested.
+    """
+
+    def compile_and_keep(function: Callable[..., Any]) -> Any:
+        kernel = _njit()(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
+        KERNELS.append(kernel)
+        if hasattr(kernel, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
+            try:
+                kernel.enable_caching()
+            except RuntimeError:  # numba's "no locator available"
+                _say_once(_UNKEPT)
+        return kernel
+
+    return compile_and_keep
+
+
+def compiled_part(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a decorator for what only compiled code calls: it is compiled into its kernels and kept with them alone."""
+
+    def compile_for_kernels(function: Callable[..., Any]) -> Any:
+        return _njit()(nogil=True, no_cfunc_wrapper=True, **_known(options))(function)
+
+    return compile_for_kernels
+
+
+def numba_is_tested() -> bool:
+    """Whether numba's private parts are known to be what we take them for."""
+    import numba
+
+    return tuple(int(number) for number in numba.__version__.split(".")[:2]) in _TESTED
+
+
+def _njit() -> Any:
+    """Return numba.njit, whose types leave out some of its options; numba is imported when it is first used."""
+    from numba import njit
+
+    return njit
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    return options if numba_is_tested() else {name: value for name, value in options.items() if name != "_nrt"}
+
+
+def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array as it is if it is C-contiguous and may be written to, else a copy of it.
+
+    numba compiles a kernel once more for each layout, and once more for arrays that are only read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain(np.eye(2)[:, :1]).flags.c_contiguous
+    True
+    """
+    return np.require(array, requirements=["C", "W"])
 
 
 @contextmanager
@@ -26,3 +103,9 @@ def announcing_compilation() -> Iterator[None]:
 
     with event.install_listener("numba:compile", Notice()):
         yield
+
+
+def _say_once(sentence: str) -> None:
+    if sentence not in _told:
+        _told.append(sentence)
+        print(sentence, file=sys.stderr, flush=True)

@@ -1,11 +1,11 @@
 """Compiled search for a layout of labels on a circle."""
 
-from numba import njit
+from labelproof.foundation.compilation import compiled
 
 __all__ = ["swap_apart"]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def swap_apart(places, indptr, indices, weights, energy, tries, random):  # pragma: no cover - compiled
     """Swap two labels' places wherever that lowers Σ weights_ij · energy[|p_i − p_j|]; places are updated."""
     n = len(places)

@@ -12,6 +12,7 @@ from labelproof.losses.sigmoids import (
     ZERO,
     clear_row,
     fill_unknown,
+    kernel,
     loop,
     sigmoid_and_slope,
     target_row,
@@ -37,7 +38,7 @@ _SCORE, _HIT, _POSITIVE, _WEIGHT = (part * TILE for part in range(4))  # what is
 _NEVER = np.float32(-np.inf)  # the logit of a label that is not predicted at all
 
 
-@loop
+@kernel
 def count_labels(
     Z, Y, ends, columns, known, weight, beta, eta, sums, slopes, team, start, stop
 ):  # pragma: no cover - compiled
@@ -49,7 +50,7 @@ def count_labels(
     spread(labels_loop, (Z, Y, ends, columns, known, weight, beta, eta, sums, slopes), team, start, stop)
 
 
-@loop
+@kernel
 def count_examples(
     Z, Y, ends, columns, known, weight, beta, eta, sums, slopes, team, start, stop
 ):  # pragma: no cover - compiled
@@ -57,13 +58,13 @@ def count_examples(
     spread(examples_loop, (Z, Y, ends, columns, known, weight, beta, eta, sums, slopes), team, start, stop)
 
 
-@loop
+@kernel
 def label_gradient(Y, ends, columns, by_hits, by_predicted, G, team, start, stop):  # pragma: no cover - compiled
     """Make of the slopes in rows start to stop of G the ∂/∂z of Σ_j (by_hits_j hits_j + by_predicted_j predicted_j)."""
     spread(labels_gradient_loop, (Y, ends, columns, by_hits, by_predicted, G), team, start, stop)
 
 
-@loop
+@kernel
 def example_gradient(Y, ends, columns, by_hits, by_predicted, G, team, start, stop):  # pragma: no cover - compiled
     """Make of the slopes in rows start to stop of G the ∂/∂z of Σ_i (by_hits_i hits_i + by_predicted_i predicted_i)."""
     spread(examples_gradient_loop, (Y, ends, columns, by_hits, by_predicted, G), team, start, stop)

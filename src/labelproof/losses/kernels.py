@@ -7,8 +7,8 @@ whether they overlap, and for more than a few it gives up and takes one number a
 """
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled_part
 from labelproof.losses.sigmoids import (
     ONE,
     TILE,
@@ -17,6 +17,7 @@ from labelproof.losses.sigmoids import (
     clear_row,
     exp_of_negative,
     fill_unknown,
+    kernel,
     log_of_normal,
     loop,
     target_row,
@@ -32,7 +33,7 @@ _P, _Q, _TAIL, _LOSS, _RATE = (part * TILE for part in range(5))  # where what i
 _FAR = _F(104)  # a logit beyond it has a probability that rounds to 0 or 1
 
 
-@loop
+@kernel
 def pointwise_rows(
     Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, faults, team, start, stop
 ):  # pragma: no cover - compiled
@@ -139,7 +140,7 @@ def _mix_with_positives(z, y, scale, shift, power, slope, positive, negative, wo
         work[_RATE + j] = b * work[_RATE + j] - a * factor * (q + slope * p * limited)
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _power(x, one, two, four):  # pragma: no cover - compiled
     """Return x to the power of a whole number from 0 to 7, given by its binary digits."""
     x2 = x * x

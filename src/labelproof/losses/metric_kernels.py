@@ -2,15 +2,15 @@
 """Compiled: what `smooth_metrics` and `averaging` make of counts, with the gradient, in double precision."""
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled_part
 from labelproof.losses.count_kernels import (
     examples_gradient_loop,
     examples_loop,
     labels_gradient_loop,
     labels_loop,
 )
-from labelproof.losses.sigmoids import loop
+from labelproof.losses.sigmoids import kernel, loop
 from labelproof.losses.target_kernels import count_out_of_range
 
 __all__ = ["average_of_counts", "small_batch"]
@@ -18,7 +18,7 @@ __all__ = ["average_of_counts", "small_batch"]
 _ROUNDING = 4 * np.finfo(np.float32).eps  # of sums of weights, which cancel where a label has no negative
 
 
-@loop
+@kernel
 def small_batch(
     by_example, Z, Y, ends, columns, known, weight, beta, eta, slopes, counts, memory, share, ratios, how, by_counts
 ):  # pragma: no cover - compiled
@@ -38,7 +38,7 @@ def small_batch(
     return loss, True
 
 
-@loop
+@kernel
 def average_of_counts(counts, memory, share, ratios, how, by_counts):  # pragma: no cover - compiled
     """Return the loss of counts (4, m), and write its derivatives by hits and by predicted to the rows of by_counts.
 
@@ -81,7 +81,7 @@ def _pooled(
     return 1 - value
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _treat_empty(c, memory, j, smoothing, needs_positives, needs_negatives):  # pragma: no cover - compiled
     """Return whether the loss counts, and the counts with what is added to those that lack a positive or a negative."""
     h, p, y, n = np.float64(c[0]), np.float64(c[1]), np.float64(c[2]), np.float64(c[3])
@@ -99,7 +99,7 @@ def _treat_empty(c, memory, j, smoothing, needs_positives, needs_negatives):  # 
     return kept and not lacks, (h, p, y, n)
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def _metric(ratios, c):  # pragma: no cover - compiled
     """Return the metric of counts and its derivatives by the first two; all are 0 where it is 0/0."""
     value, of_hits, of_predicted = 0.0, 0.0, 0.0

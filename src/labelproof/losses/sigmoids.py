@@ -4,8 +4,11 @@
 exp and log are our own: the compiler can work on eight of them at once. Both are right to about 2e-7 of their value.
 """
 
+from typing import Any
+
 import numpy as np
-from numba import njit
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = [
     "ONE",
@@ -15,6 +18,7 @@ __all__ = [
     "clear_row",
     "exp_of_negative",
     "fill_unknown",
+    "kernel",
     "log_of_normal",
     "loop",
     "sigmoid_and_slope",
@@ -30,10 +34,11 @@ _LN2_HIGH, _LN2_LOW = _F(0.693359375), _F(-2.12194440e-4)  # their sum is ln 2; 
 _SMALLEST = _F(-87)  # exp of it is still a normal number
 _VANISHING = _F(-104)  # exp of it rounds to 0
 _MANTISSA, _HALF_BITS = np.int32(0x007FFFFF), np.int32(0x3F000000)
-loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+kernel, loop = compiled(**_OPTIONS), compiled_part(**_OPTIONS)
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def exp_of_negative(x):  # pragma: no cover - compiled
     """Return exp(x) for x ≤ 0: 0 below -104, and exp(-87) for all between the two; NaN stays NaN."""
     vanishes = x < _VANISHING
@@ -51,7 +56,7 @@ def exp_of_negative(x):  # pragma: no cover - compiled
     return ZERO if vanishes else p * np.int32(np.int32(n + _F(127)) << np.int32(23)).view(np.float32)
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def artanh(s):  # pragma: no cover - compiled
     """Return artanh(s) for |s| ≤ ⅓."""
     a = s * s
@@ -62,7 +67,7 @@ def artanh(s):  # pragma: no cover - compiled
     return s + s * a * p
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def log_of_normal(x):  # pragma: no cover - compiled
     """Return log(x) for a normal x > 0."""
     bits = _F(x).view(np.int32)
@@ -74,7 +79,7 @@ def log_of_normal(x):  # pragma: no cover - compiled
     return n * _LN2_HIGH + (n * _LN2_LOW + _F(2) * artanh((m - ONE) / (m + ONE)))
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def sigmoid_and_slope(z):  # pragma: no cover - compiled
     """Return the sigmoid and its derivative, which keeps its digits at both ends."""
     e = exp_of_negative(-abs(z))
@@ -89,7 +94,7 @@ def fill_unknown(values, known, filler, out):  # pragma: no cover - compiled
         out[j] = values[j] if known[j] != 0 else filler
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled_part(fastmath={"reassoc", "contract"})
 def total(values):  # pragma: no cover - compiled
     """Return the sum of a tile, in any order."""
     result = ZERO
@@ -98,7 +103,7 @@ def total(values):  # pragma: no cover - compiled
     return result
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def target_row(i, Y, ends, columns, row):  # pragma: no cover - compiled
     """Return row i of dense targets, or write the ones of sparse targets into a row of zeros and return that."""
     if Y.shape[0] > 0:
@@ -108,7 +113,7 @@ def target_row(i, Y, ends, columns, row):  # pragma: no cover - compiled
     return row
 
 
-@njit(inline="always")
+@compiled_part(inline="always")
 def clear_row(i, Y, ends, columns, row):  # pragma: no cover - compiled
     """Take back what `target_row` wrote."""
     if Y.shape[0] == 0:

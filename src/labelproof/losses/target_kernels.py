@@ -2,8 +2,8 @@
 """Compiled: the checks of targets that every call makes, which for small batches take longer than the loss itself."""
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled, compiled_part
 from labelproof.parallel.team_loops import spread
 
 __all__ = ["count_out_of_range", "find_out_of_range", "place_rows"]
@@ -11,13 +11,13 @@ __all__ = ["count_out_of_range", "find_out_of_range", "place_rows"]
 _BLOCK = 4096  # numbers that are looked at before the result is
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def find_out_of_range(values, faults, team, start, stop):  # pragma: no cover - compiled
     """Write 1 to the first of faults if a number from start to stop is not between 0 and 1; NaN is none that is."""
     spread(_find_out_of_range, (values, faults), team, start, stop)
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _find_out_of_range(values, faults, start, stop):  # pragma: no cover - compiled
     for a in range(start, stop, _BLOCK):
         if count_out_of_range(values[a : min(a + _BLOCK, stop)]) > 0:
@@ -25,7 +25,7 @@ def _find_out_of_range(values, faults, start, stop):  # pragma: no cover - compi
             return
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def count_out_of_range(values):  # pragma: no cover - compiled
     """Return how many numbers are not between 0 and 1; NaN is one of them."""
     count = np.int32(0)
@@ -34,7 +34,7 @@ def count_out_of_range(values):  # pragma: no cover - compiled
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def place_rows(ends, columns, n_labels, rows):  # pragma: no cover - compiled
     """Write the row of each column; return whether all columns are labels, and whether each row's are ascending."""
     are_labels, ascending = True, True

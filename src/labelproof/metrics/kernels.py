@@ -1,7 +1,8 @@
 """Compiled loops: packing label matrices, counting, and where the true labels stand among the scores."""
 
 import numpy as np
-from numba import njit
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = [
     "add_counts",
@@ -14,7 +15,7 @@ __all__ = [
 ]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_indices(flat, words, n_columns, ends, indices):  # pragma: no cover - compiled
     """Write the column of every 1 of a 0/1 matrix, row by row, and where each row ends; indices has room for one more.
 
@@ -42,7 +43,7 @@ def fill_indices(flat, words, n_columns, ends, indices):  # pragma: no cover - c
         ends[r] = at
 
 
-@njit(cache=True, nogil=True)
+@compiled_part()
 def _fill_slowly(flat, p, stop, n_columns, ends, indices, row, row_end, at):  # pragma: no cover - compiled
     """Do the same byte by byte, where a row may end."""
     for c in range(p, stop):
@@ -55,7 +56,7 @@ def _fill_slowly(flat, p, stop, n_columns, ends, indices, row, row_end, at):  # 
     return row, row_end, at
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_counts(true_ends, true, pred_ends, pred, weight, tp, fp, fn, hits):  # pragma: no cover - compiled
     """Add the weight of each example to the counts of its labels, and count its hits, by merging sorted lists."""
     for i in range(len(true_ends) - 1):
@@ -84,7 +85,7 @@ def add_counts(true_ends, true, pred_ends, pred, weight, tp, fp, fn, hits):  # p
         hits[i] = found
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def build_guide(ends, values, scale, guide):  # pragma: no cover - compiled
     """Divide the range of each group's values into as many equal cells as it has values; store where each starts.
 
@@ -111,7 +112,7 @@ def build_guide(ends, values, scale, guide):  # pragma: no cover - compiled
             at += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_ranks(
     scores, weight, row_group, label_group, ends, values, scale, guide, higher, same
 ):  # pragma: no cover - compiled
@@ -149,7 +150,7 @@ def add_ranks(
                 higher[low - 1] += w
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sum_from_above(ends, values, higher, same, above, tied):  # pragma: no cover - compiled
     """For each of a group's ascending values, sum what lies above it and what equals it (all of `same` in a tie)."""
     for g in range(len(ends) - 1):
@@ -170,7 +171,7 @@ def sum_from_above(ends, values, higher, same, above, tied):  # pragma: no cover
             last = first - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def running_maximum(group, values):  # pragma: no cover - compiled
     """Replace each value by the largest so far of its group; entries of a group stand together."""
     for m in range(1, len(values)):
@@ -178,7 +179,7 @@ def running_maximum(group, values):  # pragma: no cover - compiled
             values[m] = values[m - 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_reliability(ends, true, probability, weight, sums):  # pragma: no cover - compiled
     """Add to sums[label, bin] of every probability p with truth y and weight w: w, w p, w y and w (p - y)²."""
     n_bins = sums.shape[1]

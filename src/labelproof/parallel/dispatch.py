@@ -6,7 +6,7 @@ from typing import Any
 
 from labelproof.foundation.threads import run_together
 from labelproof.parallel.openmp import addresses
-from labelproof.parallel.team_loops import ALONE
+from labelproof.parallel.team_loops import ALONE, TEAMS
 
 __all__ = ["share"]
 
@@ -32,7 +32,7 @@ def share(kernel: Callable[..., None], *args: Any, n_items: int, n_numbers: int,
     if n_threads <= 1 or n_numbers < 2 * FOR_A_TEAM:
         kernel(*args, ALONE, 0, n_items)
         return
-    places = addresses()
+    places = addresses() if TEAMS else ()
     n_shares = min(n_threads, n_items, n_numbers // (FOR_A_TEAM if places else FOR_A_SLEEPER))
     if n_shares <= 1:
         kernel(*args, ALONE, 0, n_items)

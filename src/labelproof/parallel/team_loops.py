@@ -3,19 +3,24 @@
 
 A kernel that can be shared takes `team, start, stop` last and hands them on, with a loop over a range of items:
 
-    @njit(cache=True, nogil=True)
+    @compiled()
     def kernel(X, out, team, start, stop):
         spread(_loop, (X, out), team, start, stop)
+
+Writing code for a team takes parts of numba that it does not promise to keep. Where they are not those that this was
+tested with, `spread` calls the loop once and `TEAMS` is False: then the caller's own threads share the work.
 """
 
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import base, callconv, cgutils, dispatcher
 from numba.extending import intrinsic
 
-__all__ = ["ALONE", "spread"]
+from labelproof.foundation.compilation import compiled_part, numba_is_tested
+
+__all__ = ["ALONE", "TEAMS", "spread"]
 
 ALONE = (0, 0, 0, 1, 1)  # no team: one thread, one share
 
@@ -59,7 +64,19 @@ def _spread(typing, loop, args, team, start, stop):
     return types.none(loop, args, team, start, stop), code
 
 
-spread: Any = intrinsic(_spread)
+@compiled_part(inline="always")
+def _call_once(loop, args, _team, start, stop):  # pragma: no cover - compiled
+    loop(*args, start, stop)
+
+
+_PARTS = {
+    base.BaseContext: ("call_internal_no_propagate", "get_dummy_value"),
+    callconv.CPUCallConv: ("return_user_exc",),
+    cgutils: ("alloca_once", "alloca_once_value", "for_range_slice", "gep_inbounds", "unpack_tuple"),
+    dispatcher.Dispatcher: ("get_compile_result",),
+}
+TEAMS = numba_is_tested() and all(hasattr(owner, name) for owner, names in _PARTS.items() for name in names)
+spread: Any = intrinsic(_spread) if TEAMS else _call_once
 
 _ARGS, _START, _STOP, _SHARES, _TEAM, _NUMBER, _SIZE, _FAILED = range(8)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, exact_row, integers
-from labelproof.proof.rounding import UNIT, row_exponents, times_power_of_two
+from labelproof.proof.rounding import relative_error, row_exponents, times_power_of_two
 
 __all__ = ["conflict_faults", "exact_multipliers"]
 
@@ -102,29 +102,36 @@ def _extra_row(layer: OutputLayer, kind: int) -> Floats:
 def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:
     """Return where the rows of a (width + 1, width) matrix have one dependence, of positive multipliers, for certain.
 
-    The multipliers, normalised to the sum 1, solve K λ = e with K = [rowsᵀ; 1ᵀ] and e the last unit vector. With
-    R ≈ K⁻¹ and α ≥ ‖I − R K‖, α < 1, K is regular and |λ − λ̃| ≤ c + α/(1 − α)·max(c) for c ≥ |R (e − K λ̃)|.
+    The multipliers, normalised to the sum 1, solve K λ = e with K = [rowsᵀ; 1ᵀ] and e the last unit vector.
     """
     count, size, _ = stack.shape
     K = np.concatenate([stack.transpose(0, 2, 1), np.ones((count, 1, size))], axis=1)
     usable = np.isfinite(K).all(axis=(1, 2))
     K[~usable] = np.eye(size)
+    guess, error, alpha = _bounded_multipliers(K)
+    return usable & (alpha < 0.5) & (guess > error).all(axis=1)
+
+
+def _bounded_multipliers(K: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return λ̃ ≈ K⁻¹ e for each matrix of a stack, a bound on |λ − λ̃| that holds where α < 1, and α.
+
+    With R ≈ K⁻¹ and α ≥ ‖I − R K‖, α < 1, K is regular and |λ − λ̃| ≤ c + α/(1 − α)·max(c) for c ≥ |R (e − K λ̃)|.
+    All this holds for every K whose entries are within a unit of the stored ones.
+    """
+    size = K.shape[1]
+    e = np.eye(size)[:, -1:]
+    unit = relative_error(size)  # of a product of this size, and of the stored entries
     with np.errstate(all="ignore"):
         R = _inverse(K)
-        unit = 1.01 * (size + 8) * UNIT  # rounding of a product of this size, and of the stored entries
-        E = np.eye(size) - R @ K
-        row_sums = np.abs(K).sum(axis=2)[..., None]
-        spread = np.abs(E).sum(axis=2) + unit * (np.abs(R) @ row_sums)[..., 0] + 1e-300
-        alpha = 1.01 * spread.max(axis=1)[:, None]
-        guess = R[:, :, -1:]
-        e = np.zeros((size, 1))
-        e[-1] = 1.0
+        row_sums = np.abs(K).sum(axis=2, keepdims=True)
+        spread = np.abs(np.eye(size) - R @ K).sum(axis=2) + unit * (np.abs(R) @ row_sums)[..., 0]
+        alpha = 1.01 * spread.max(axis=1)
+        guess = R @ e
         guess = guess + R @ (e - K @ guess)
-        residual = np.abs(e - K @ guess) + unit * (np.abs(K) @ np.abs(guess) + e) + 1e-300
+        residual = np.abs(e - K @ guess) + unit * (np.abs(K) @ np.abs(guess) + e) + 1e-300  # where products underflow
         c = 1.01 * (np.abs(R) @ residual)[..., 0]
-        error = c + 1.01 * alpha / (1 - alpha) * c.max(axis=1, keepdims=True)
-        positive = (guess[..., 0] - 1.01 * error > 0).all(axis=1)
-    return usable & (alpha[:, 0] < 0.5) & positive
+        error = c + 1.01 * (alpha / (1 - alpha) * c.max(axis=1))[:, None]
+    return guess[..., 0], 1.01 * error, alpha
 
 
 def _inverse(K: Floats) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.proof.regions import OutputLayer
-from labelproof.proof.rounding import TINY, UNIT, FloatRows, Point, bounded_logits, scaled_point
+from labelproof.proof.rounding import TINY, UNIT, FloatRows, Point, bounded_logits, relative_error, scaled_point
 
 __all__ = ["LEAST_BOX", "MOST_BOX", "Radii", "RadiusBounds", "bounds_of_box"]
 
@@ -46,7 +46,7 @@ class RadiusBounds:
         self.layer, self.floats, self.box, self.slacks = layer, floats, box, slacks
         self.low, self.high = bounds_of_box(layer, box)
         norms = np.linalg.norm(floats.rows[:, : layer.d], axis=1)
-        spread = 1.01 * (layer.d + 4) * UNIT
+        spread = relative_error(layer.d)
         usable = norms > 2.0**-400  # below, squares may have underflowed: bounds that say nothing
         self.is_inexact = np.zeros(layer.n_labels, dtype=np.bool_)
         self.is_inexact[floats.inexact] = True
@@ -94,13 +94,13 @@ class RadiusBounds:
         signs = np.array([1.0 if row in wanted else -1.0 for row in rows.tolist()])
         system = signs[:, None] * floats.rows[rows]
         sums = nu @ system  # the d features' c, then the parts of the offset
-        slack = 1.01 * (len(rows) + 8) * UNIT * (nu @ np.abs(system)) + len(rows) * 2.0**-1000
+        slack = relative_error(len(rows)) * (nu @ np.abs(system)) + len(rows) * 2.0**-1000
         terms = np.append(np.maximum(sums[:d] * self.low, sums[:d] * self.high), sums[d:])
         reach = np.append(np.maximum(np.abs(self.low), np.abs(self.high)), np.ones(len(sums) - d))
-        errors = 1.01 * (slack * reach).sum() + 1.01 * (d + 8) * UNIT * np.abs(terms).sum() + len(terms) * TINY
+        errors = 1.01 * (slack * reach).sum() + relative_error(d) * np.abs(terms).sum() + len(terms) * TINY
         total = terms.sum() + self.slacks * errors
         norms = self.least_norms if total >= 0 else self.most_norms
-        weight = nu @ norms[rows] * (1 - 1.01 * (len(rows) + 4) * UNIT * np.sign(total))
+        weight = nu @ norms[rows] * (1 - relative_error(len(rows)) * np.sign(total))
         weight -= len(rows) * TINY * np.sign(total)
         if not weight > 0 or not np.isfinite(total):
             return np.inf

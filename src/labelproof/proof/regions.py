@@ -234,7 +234,7 @@ def make_layer(
         raise ValueError(f"rule must be 'sigmoid', 'topk' or 'sparsemax', got {rule!r}")
     if ties not in ("open", "inactive"):
         raise ValueError(f"ties must be 'open' or 'inactive', got {ties!r}")
-    if thresholds is not None and rule != "sigmoid":
+    if rule != "sigmoid" and not (thresholds is None and theta is None):
         raise ValueError(f"thresholds go with rule='sigmoid' only, got rule={rule!r}")
     if not (np.isfinite(temperature) and temperature > 0):
         raise ValueError(f"temperature must be a positive number, got {temperature}")

@@ -22,6 +22,7 @@ __all__ = [
     "Witness",
     "bounded_logits",
     "float_rows",
+    "relative_error",
     "row_exponents",
     "scaled_point",
     "times_power_of_two",
@@ -32,6 +33,14 @@ Indices = npt.NDArray[np.int64]
 Witness = Floats | tuple[Fraction, ...]
 UNIT = 2.0**-53  # rounding to nearest changes a number by at most this share of it
 TINY = 2.0**-1073  # more than what underflow can change one product
+
+
+def relative_error(terms: int) -> float:
+    """Return a bound on the rounding error of a sum of products, as a share of the sum of their absolute values.
+
+    It has room for eight operations besides, such as the rounding of the factors and of a square root.
+    """
+    return 1.01 * (terms + 8) * UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +67,7 @@ def float_rows(layer: OutputLayer) -> FloatRows:
         exponents[:] = exponents.max()
     scaled = times_power_of_two(rows, -exponents[:, None])
     inexact = np.flatnonzero((times_power_of_two(scaled, exponents[:, None]) != rows).any(axis=1))
-    norms = np.linalg.norm(scaled, axis=1) * (1 + 1.01 * (rows.shape[1] + 4) * UNIT) + rows.shape[1] * 2.0**-500
+    norms = np.linalg.norm(scaled, axis=1) * (1 + relative_error(rows.shape[1])) + rows.shape[1] * 2.0**-500
     return FloatRows(scaled, norms, inexact, int(exponents.max()))
 
 
@@ -119,8 +128,7 @@ class Logits:
 def bounded_logits(floats: FloatRows, point: Point, z: Floats) -> Logits:
     """Attach to the product z of the rows with a point a bound on its error."""
     width = len(point.v)
-    relative = 1.01 * (width + 8) * UNIT * float(np.linalg.norm(point.v))
-    slack = relative * floats.norms + width * TINY
+    slack = relative_error(width) * float(np.linalg.norm(point.v)) * floats.norms + width * TINY
     if not point.within_a_unit:
         slack[:] = np.inf
     slack[floats.inexact] = np.inf

@@ -334,11 +334,11 @@ def _take(arrays: dict[str, Array], name: str, kind: str, *shape: int | None) ->
 
 def _header(arrays: dict[str, Array]) -> dict[str, Any]:
     header: dict[str, Any] = json.loads(bytes(_take(arrays, "header", "u1", None)).decode())
-    names, box, eps = header["label_names"], header["box"], header["eps"]
+    names, box, eps, t = (header[name] for name in ("label_names", "box", "eps", "temperature"))
     _require(header["format"] == "labelproof verification" and header["version"] == 1, "a result of version 1")
     _require(header["rule"] in RULES and header["ties"] in TIES, "a known rule and treatment of ties")
-    _require(0 < header["temperature"] < math.inf, "a positive temperature")
-    _require(isinstance(eps, float) and eps >= 0, "a number eps ≥ 0")
+    _require(isinstance(t, float) and 0 < t < math.inf, "a positive temperature")
+    _require(isinstance(eps, float) and 0 <= eps < math.inf, "a number eps ≥ 0")
     _require(names is None or len(names) == header["n_labels"], "one name for each label")
     _require(box is None or (isinstance(box, float) and 1e-150 <= box <= 1e150), "a box from 1e-150 to 1e150")
     _require(box is None or header["rule"] == "sigmoid", "radii with the rule sigmoid only")
@@ -362,7 +362,8 @@ def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Ar
     _require(theta is None or header["rule"] == "sigmoid", "thresholds with the rule sigmoid only")
     exact = [Fraction(b) - Fraction(t) for b, t in zip(bias or [0.0] * n, theta or [0.0] * n, strict=True)]
     has_offset = bias is not None or theta is not None
-    _require(has_offset == ("offset" in arrays), f"{'no' if has_offset else 'the'} bias, as was verified")
+    same = {has_offset} == {part in arrays for part in ("offset", "offset_error")}
+    _require(same, f"{'no' if has_offset else 'the'} bias, as was verified")
     offset, error = (_take(arrays, a, "f8", n) if has_offset else (0.0,) * n for a in ("offset", "offset_error"))
     same = all(o == float(x) and Fraction(o) + Fraction(e) == x for o, e, x in zip(offset, error, exact, strict=True))
     _require(same, "the bias that was verified, got another")

@@ -174,6 +174,7 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
     if "header" not in arrays:
         raise DataFormatError(f"{name}: expected a result of labelproof verify, got another .npz file")
     with told_in_one_sentence(name):
+        _require(arrays["header"].dtype == np.uint8 and arrays["header"].ndim == 1, "header", "bytes of JSON")
         raw = json.loads(arrays["header"].tobytes().decode())
         if raw["format"] != FORMAT:
             raise DataFormatError(f"{name}: expected the format {FORMAT!r}, got {raw['format']!r}")
@@ -188,10 +189,10 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
         _require(names is None or len(names) == raw["n_labels"], "label_names", "one name for each label")
         _require(raw["rule"] in ("sigmoid", "topk", "sparsemax"), "rule", "a known rule")
         _require(raw["ties"] in ("open", "inactive"), "ties", "a known treatment of ties")
-        _require(0 < raw["temperature"] < math.inf, "temperature", "a positive number")
+        _require(_is_float(raw["temperature"]) and raw["temperature"] > 0, "temperature", "a positive number")
         _require(isinstance(raw["certified"], bool), "certified", "true or false")
-        _require(isinstance(raw["eps"], float) and raw["eps"] >= 0, "eps", "a number ≥ 0")
-        _require(raw["box"] is None or isinstance(raw["box"], float), "box", "a number")
+        _require(_is_float(raw["eps"]) and raw["eps"] >= 0, "eps", "a number ≥ 0")
+        _require(raw["box"] is None or _is_float(raw["box"]), "box", "a number")
         known = {field: raw[field] for field in _Header.__dataclass_fields__}
         return _Header(**{**known, "fractions": fractions, "reasons": reasons})
 
@@ -242,6 +243,7 @@ def _bounds(side: str, arrays: dict[str, Array], d: int) -> Floats | None:
 
 
 def _require_offset(name: str, layer: OutputLayer, offset: Array | None, error: Array | None) -> None:
+    _require((offset is None) == (error is None), "offset", "two arrays, offset and offset_error, or neither")
     if layer.offset is None or layer.offset_error is None:
         if offset is not None:
             raise DataFormatError(f"{name}: made with a bias, got none")
@@ -249,6 +251,7 @@ def _require_offset(name: str, layer: OutputLayer, offset: Array | None, error: 
     if offset is None or error is None:
         raise DataFormatError(f"{name}: made without a bias, got one")
     _require(offset.shape == error.shape == layer.offset.shape, "offset", f"{layer.n_labels} numbers")
+    _require(offset.dtype == error.dtype == np.float64, "offset", "numbers of type float64")
     differs = np.flatnonzero((offset != layer.offset) | (error != layer.offset_error))
     if len(differs):
         i = int(differs[0])
@@ -301,7 +304,8 @@ def _radii(box: float, arrays: dict[str, Array], layer: OutputLayer) -> Radii:
         _require(array is not None and array.dtype == dtype, f"radius_{name}", f"an array of {np.dtype(dtype)}")
     radii = Radii(box, **stored)  # type: ignore[arg-type] # each was checked
     fault = radii.frame_fault(layer)
-    _require(fault is None, "radii", str(fault))
+    if fault is not None:
+        raise ValueError(f"radii: {fault}")
     return radii
 
 
@@ -319,6 +323,10 @@ def _require_pointers(name: str, pointers: Indices, n_sets: int, length: int) ->
     _require(n_sets >= 0 and pointers.shape == (n_sets + 1,), name, f"{n_sets + 1} numbers")
     _require(pointers[0] == 0 and pointers[-1] == length, name, f"numbers from 0 to {length}")
     _require(bool((pointers[1:] >= pointers[:-1]).all()), name, "ascending numbers")
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _within(numbers: Indices, start: int, stop: int) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelproof.auditing.document import AuditDocument
 from labelproof.foundation.optional_packages import need
+from labelproof.pages import base_style
 from labelproof.report.model_differences import agreement
 from labelproof.report.page import compare, lay_out
 from labelproof.report.sets import KINDS, MOST_SETS
@@ -75,7 +76,7 @@ def render_report(documents: Sequence[AuditDocument], *, title: str | None = Non
     if not documents:
         raise ValueError("documents must hold at least one audit, got none")
     sections = [lay_out(document, f"audit{i}") for i, document in enumerate(documents, start=1)]
-    style, script = _static("report.css"), _static("report.js")
+    style, script = base_style() + _static("report.css"), _static("report.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
     )

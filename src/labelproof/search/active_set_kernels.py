@@ -1,23 +1,44 @@
 """Compiled search for a point with every row positive, or for rows that contradict each other.
 
-Nothing computed here is trusted: `proofs` decides. The problem, for unit rows g_i that already carry their signs, is
+Nothing computed here is trusted: `proof` decides. The problem, for unit rows g_i that already carry their signs, is
 
-    minimise ½‖v‖²  subject to  g_i·v ≥ 1 for every row, e·v = 0 for every equality,
+    minimise ½‖v‖²  subject to  g_i·v ≥ t_i for every row, e·v = 0 for every equality,
 
 solved by the dual active-set method of Goldfarb and Idnani on a growing working set of rows. The gradients of the
 active rows are kept as a thin QR factorisation, which stays accurate where an inverse of their Gram matrix does not.
+The same iteration for exact and for many-bit numbers is in `active_set`; this one stands alone since compiled code
+takes no arithmetic from outside, and its factors, rather than the solutions, are what it keeps from step to step.
 """
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-__all__ = ["CONFLICT", "SOLVED", "STOPPED", "append_row", "drop_row", "dual_active_set", "project", "solve_upper"]
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.foundation.compilation import compiled, compiled_part
+
+__all__ = [
+    "CONFLICT",
+    "SOLVED",
+    "STOPPED",
+    "active_set_scratch",
+    "append_row",
+    "continue_active_set",
+    "drop_row",
+    "dual_active_set",
+    "product",
+    "project",
+    "solve_upper",
+]
+
+Floats = npt.NDArray[np.float64]
 
 SOLVED, CONFLICT, STOPPED = 1, 0, -1
+N_CANDIDATES = 48  # rows that are looked at before the whole working set is
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def solve_upper(RT, c, q, r):  # pragma: no cover - compiled
     """Solve R r = c for the leading q×q triangle of R, whose columns are the rows of RT."""
     for a in range(q):
@@ -29,22 +50,21 @@ def solve_upper(RT, c, q, r):  # pragma: no cover - compiled
             r[b] -= RT[a, b] * s
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     """Subtract from z its projection onto the q rows of QT, whose coordinates are added to c; return the new ‖z‖².
 
-    Four rows at a time, so that each pass over the vectors does four times the work.
+    Four rows at a time, so that each pass over the vectors does four times the work; the next four are of what is left.
     """
     m = z.shape[0]
-    g = z.copy()
     a = 0
     while a + 4 <= q:
         s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
         for j in range(m):
-            s0 += QT[a, j] * g[j]
-            s1 += QT[a + 1, j] * g[j]
-            s2 += QT[a + 2, j] * g[j]
-            s3 += QT[a + 3, j] * g[j]
+            s0 += QT[a, j] * z[j]
+            s1 += QT[a + 1, j] * z[j]
+            s2 += QT[a + 2, j] * z[j]
+            s3 += QT[a + 3, j] * z[j]
         for j in range(m):
             z[j] -= s0 * QT[a, j] + s1 * QT[a + 1, j] + s2 * QT[a + 2, j] + s3 * QT[a + 3, j]
         c[a] += s0
@@ -55,7 +75,7 @@ def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     while a < q:
         s0 = 0.0
         for j in range(m):
-            s0 += QT[a, j] * g[j]
+            s0 += QT[a, j] * z[j]
         for j in range(m):
             z[j] -= s0 * QT[a, j]
         c[a] += s0
@@ -66,7 +86,7 @@ def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
     return zz
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def project(QT, q, g, c, z):  # pragma: no cover - compiled
     """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once where digits cancel."""
     for j in range(g.shape[0]):
@@ -79,7 +99,7 @@ def project(QT, q, g, c, z):  # pragma: no cover - compiled
     return zz
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no cover - compiled
     """Make a row active, given its split c, z by `project`."""
     norm = np.sqrt(zz)
@@ -93,7 +113,7 @@ def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no
     active[q] = row
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
     """Remove the active row at this place, restoring the triangle by rotations; return the new q."""
     m = QT.shape[1]
@@ -119,74 +139,113 @@ def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
     return q - 1
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_steps, multipliers):  # pragma: no cover
-    """Continue the active-set method on the first ``count`` rows of G until all reach ``floor``.
+@compiled_part(_nrt=True)
+def product(A, B, out):  # pragma: no cover - compiled
+    """Write the product of two matrices, or of a matrix and a vector, by BLAS."""
+    np.dot(A, B, out)
 
-    The first ``n_equal`` rows are equalities. State: v (m,), QT (m, m), RT (m, m), lam, active (m,), q.
+
+def dual_active_set(
+    G: Floats,
+    targets: Floats,
+    n_equal: int,
+    v: Floats,
+    QT: Floats,
+    RT: Floats,
+    lam: Floats,
+    active: npt.NDArray[np.int64],
+    q: int,
+    floor: float,
+    tolerance: float,
+    max_steps: int,
+    multipliers: Floats,
+) -> tuple[int, int, int, int]:
+    """Continue the active-set method on the rows of G until all reach their share ``floor`` of their targets.
+
+    The first ``n_equal`` rows are equalities, with target 0. State: v (m,), QT (m, m), RT (m, m), lam, active (m + 1,),
+    q. It is whole after every call, so that a search that was STOPPED can go on; rows may be added in between.
     Returns (outcome, q, steps, entering). After CONFLICT the rows active[:q] and entering contradict each other with
-    multipliers[:q] and 1; after SOLVED every row has g·v > floor, or ≥ 1 at the optimum.
+    multipliers[:q] and 1; after SOLVED every row has g·v ≥ floor · target − tolerance, or ≥ target at the optimum.
+    Targets may be negative where floor is 1.
     """
-    m = G.shape[1]
-    is_active = np.zeros(count, np.bool_)
+    scratch = active_set_scratch(*G.shape)
+    return continue_active_set(
+        G, targets, n_equal, v, QT, RT, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+    )
+
+
+def active_set_scratch(n_rows: int, m: int) -> tuple[npt.NDArray[Any], ...]:
+    """Return the arrays that `continue_active_set` works in; what they hold does not matter."""
+    vectors = np.empty(m + 1), np.empty(m + 1), np.empty(m)
+    return np.empty(n_rows, np.bool_), np.empty(n_rows), np.empty(N_CANDIDATES, np.int64), *vectors
+
+
+@compiled(_nrt=False, error_model="numpy", fastmath=_FAST)
+def continue_active_set(
+    G, targets, n_equal, v, QT, RT, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+):  # pragma: no cover - compiled
+    """Do what `dual_active_set` says, in arrays that the caller has made: numba takes seconds to compile each kind.
+
+    G may have more rows than there are targets; they do not count.
+    """
+    count, m = targets.shape[0], G.shape[1]
+    is_active, products, candidates, c, r, z = scratch
+    for i in range(count):
+        is_active[i] = False
     for a in range(q):
         is_active[active[a]] = True
-    c = np.zeros(m + 1)
-    r = np.zeros(m + 1)
-    z = np.zeros(m)
     if q == 0:
         for e in range(n_equal):  # v = 0 meets every equality: they only narrow the directions
             zz = project(QT, q, G[e], c, z)
             if zz > 1e-12:
                 append_row(QT, RT, lam, active, q, c, z, zz, e, 0.0)
                 q += 1
-    candidates = np.empty(48, np.int64)
     n_candidates = 0
     uses = 0
     reference = 0.0
     steps = 0
     while steps < max_steps:
-        # The most violated row: of a few candidates while they last, else of the whole working set.
-        entering = -1
+        # The row that lacks most: of a few candidates while they last, else of the whole working set.
+        entering = np.int64(-1)
         if n_candidates > 0 and uses < 10:
             uses += 1
-            worst = 1.0 - 1e-9
+            worst = tolerance
             for k in range(n_candidates):
                 i = candidates[k]
                 if not is_active[i]:
-                    s = 0.0
+                    s = floor * targets[i]
                     for j in range(m):
-                        s += G[i, j] * v[j]
-                    if s < worst:
+                        s -= G[i, j] * v[j]
+                    if s > worst:
                         worst = s
                         entering = i
-            if worst > 0.5 * reference:
-                entering = -1
+            if worst < 0.5 * reference:
+                entering = np.int64(-1)
         if entering < 0:
-            products = np.dot(G[:count], v)
-            worst = 1.0 - 1e-9
+            product(G[:count], v, products[:count])
+            worst = tolerance
             for i in range(n_equal, count):
-                if products[i] < worst and not is_active[i]:
-                    worst = products[i]
+                if floor * targets[i] - products[i] > worst and not is_active[i]:
+                    worst = floor * targets[i] - products[i]
                     entering = i
-            if entering < 0 or worst > floor:
+            if entering < 0:
                 return SOLVED, q, steps, -1
-            cut = 1.0 - 0.5 * (1.0 - worst)
-            reference = worst if worst < 0.0 else 2.0 * worst
+            reference = worst
+            cut = 0.5 * (targets[entering] - products[entering])
             n_candidates = 0
             uses = 0
             for i in range(n_equal, count):
-                if products[i] <= cut and not is_active[i] and n_candidates < 48:
+                if targets[i] - products[i] >= cut and not is_active[i] and n_candidates < N_CANDIDATES:
                     candidates[n_candidates] = i
                     n_candidates += 1
         g = G[entering]
         multiplier = 0.0
-        while True:
+        while True:  # every turn but the last drops a row
             steps += 1
             zz = project(QT, q, g, c, z)
             solve_upper(RT, c, q, r)
             longest = np.inf
-            place = -1
+            place = np.int64(-1)
             for a in range(q):
                 if r[a] > 1e-11 and active[a] >= n_equal:
                     ratio = lam[a] / r[a]
@@ -200,10 +259,10 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
                 return CONFLICT, q, steps, entering
             full = np.inf
             if free:
-                s = 0.0
+                s = targets[entering]
                 for j in range(m):
-                    s += g[j] * v[j]
-                full = (1.0 - s) / zz
+                    s -= g[j] * v[j]
+                full = s / zz
             step = min(longest, full)
             if free:
                 for j in range(m):
@@ -218,6 +277,4 @@ def dual_active_set(G, count, n_equal, v, QT, RT, lam, active, q, floor, max_ste
                 break
             is_active[active[place]] = False
             q = drop_row(QT, RT, lam, active, q, place)
-            if steps >= max_steps:
-                break
     return STOPPED, q, steps, -1

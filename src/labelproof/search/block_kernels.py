@@ -1,14 +1,19 @@
-"""Compiled search for many label sets in turn, whose rows are scored together; see `kernels` for one of them."""
+"""Compiled search for many label sets in turn, whose rows are scored together; `active_set_kernels` has one of them."""
+
+from typing import Any
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
-from labelproof.search.active_set_kernels import CONFLICT, SOLVED, STOPPED, dual_active_set
+from labelproof.foundation.compilation import compiled, compiled_part, plain
+from labelproof.search.active_set_kernels import CONFLICT, SOLVED, active_set_scratch, continue_active_set, product
 
-__all__ = ["extend_working_set", "search_block"]
+__all__ = ["extend_working_set", "fill_slots", "search_block"]
+
+Array = npt.NDArray[Any]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled_part(_nrt=False, fastmath=True)
 def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no cover - compiled
     """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
 
@@ -30,7 +35,7 @@ def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no 
         if over <= most:
             break
         cut = np.float32(0.5) * (cut + worst)
-    count = 0
+    count = np.int64(0)
     for i in range(n):
         if scores[i] >= cut and count < most and not is_in[i]:
             found[count] = i
@@ -38,50 +43,99 @@ def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no 
     return worst, count
 
 
-@njit(cache=True, nogil=True)
-def _add_row(A, place, sign, G, ids, is_in, count):  # pragma: no cover - compiled
-    """Append a row of A, with its sign, to a working set; return the new count."""
+@compiled_part(_nrt=False, error_model="numpy")
+def _add_row(A, place, sign, slot, G, ids, is_in, count):  # pragma: no cover - compiled
+    """Append a row of A, with its sign, to the working set of a slot; return the new count."""
     for j in range(A.shape[1]):
-        G[count, j] = sign * A[place, j]
-    ids[count] = place
-    is_in[place] = True
+        G[slot, count, j] = sign * A[place, j]
+    ids[slot, count] = place
+    is_in[slot, place] = True
     return count + 1
 
 
-@njit(cache=True, nogil=True)
 def search_block(
-    A, A32T, n_labels, indptr, indices, hot, weak_zeros, E, n_slots, capacity, most, share, floor, limit, max_steps
-):  # pragma: no cover - compiled
+    A: Array,
+    A32T: Array,
+    n_labels: int,
+    indptr: Array,
+    indices: Array,
+    hot: Array,
+    weak_zeros: Array,
+    E: Array,
+    n_slots: int,
+    capacity: int,
+    most: int,
+    share: float,
+    floor: float,
+    limit: float,
+    max_steps: int,
+) -> tuple[Array, ...]:
     """Search for every label set of a block, ``n_slots`` of them at a time.
 
     A slot holds one label set's working rows and state until it is decided, and then takes the next; so the product
-    that scores all rows is always one of a full batch of points. See `propose.search` for the arguments.
+    that scores all rows is always one of a full batch of points. A label set has ``max_steps`` in all. See
+    `propose.search` for the arguments.
     """
     n_rows, m = A.shape
+    n_sets = len(E)
+    outcome, n_found, tight = np.empty(n_sets, np.int64), np.zeros(n_sets, np.int64), np.zeros(n_rows, np.int64)
+    points, multipliers, rows = np.zeros((n_sets, m)), np.zeros((n_sets, m + 1)), np.zeros((n_sets, m + 1), np.int64)
+    slots = (
+        np.full(n_slots, -1),
+        np.empty((n_slots, capacity, m)),
+        np.empty((n_slots, capacity), np.int64),
+        np.zeros(n_slots, np.int64),
+        np.zeros((n_slots, n_rows), np.bool_),
+        np.zeros((n_slots, m, m)),
+        np.zeros((n_slots, m, m)),
+        np.zeros((n_slots, m + 1)),
+        np.zeros((n_slots, m + 1), np.int64),
+        np.zeros(n_slots, np.int64),
+        np.zeros(n_slots, np.int64),
+        np.empty(n_slots),
+    )
+    targets = np.ones(capacity)
+    targets[: E.shape[1]] = 0.0
+    scratch = (
+        targets,
+        np.empty(most, np.int64),
+        np.empty(n_slots, np.int64),
+        np.empty((n_slots, m), np.float32),
+        np.empty((n_slots, n_rows), np.float32),
+        active_set_scratch(capacity, m),
+    )
+    given = (*map(plain, (A, A32T)), n_labels, *map(plain, (indptr, indices, hot, weak_zeros, E)))
+    limits = (most, share, floor, limit, max_steps)
+    fill_slots(*given, *limits, (outcome, points, rows, n_found, tight, multipliers), slots, scratch)
+    return outcome, points, rows, n_found, tight, multipliers
+
+
+@compiled(_nrt=False, error_model="numpy")
+def fill_slots(
+    A,
+    A32T,
+    n_labels,
+    indptr,
+    indices,
+    hot,
+    weak_zeros,
+    E,
+    most,
+    share,
+    floor,
+    limit,
+    max_steps,
+    results,
+    slots,
+    scratch,
+):  # pragma: no cover - compiled
+    """Do what `search_block` says, in arrays that it has made: numba takes seconds to compile each kind of array."""
+    outcome, points, rows, n_found, tight, multipliers = results
+    owner, G, ids, counts, is_in, QT, RT, lam, active, q, n_steps, floors = slots
+    targets, found, solved, points32, scores, of_active_set = scratch
+    n_rows, m = A.shape
     n_sets, n_equal = E.shape[0], E.shape[1]
-    outcome = np.full(n_sets, STOPPED, np.int64)
-    points = np.zeros((n_sets, m))
-    rows = np.zeros((n_sets, m + 1), np.int64)
-    n_found = np.zeros(n_sets, np.int64)
-    multipliers = np.zeros((n_sets, m + 1))
-    tight = np.zeros(n_rows, np.int64)
-
-    owner = np.full(n_slots, -1, np.int64)
-    G = np.empty((n_slots, capacity, m))
-    ids = np.empty((n_slots, capacity), np.int64)
-    counts = np.zeros(n_slots, np.int64)
-    is_in = np.zeros((n_slots, n_rows), np.bool_)
-    QT = np.zeros((n_slots, m, m))
-    RT = np.zeros((n_slots, m, m))
-    lam = np.zeros((n_slots, m + 1))
-    active = np.zeros((n_slots, m + 1), np.int64)
-    q = np.zeros(n_slots, np.int64)
-    floors = np.empty(n_slots)
-    found = np.empty(most, np.int64)
-    solved = np.empty(n_slots, np.int64)
-    points32 = np.empty((n_slots, m), np.float32)
-    scores = np.empty((n_slots, n_rows), np.float32)
-
+    n_slots, capacity = ids.shape
     waiting = 0
     while True:
         n_solved = 0
@@ -94,21 +148,24 @@ def search_block(
                 owner[k] = i
                 floors[k] = floor
                 q[k] = 0
-                count = 0
+                n_steps[k] = 0
+                count = np.int64(0)
                 for e in range(n_equal):
-                    G[k, count] = E[i, e]
+                    for j in range(m):
+                        G[k, count, j] = E[i, e, j]
                     ids[k, count] = -1 - e
                     count += 1
-                for p in indices[indptr[i] : indptr[i + 1]]:
-                    count = _add_row(A, p, 1.0, G[k], ids[k], is_in[k], count)
-                for p in hot:
+                for a in range(indptr[i], indptr[i + 1]):
+                    count = _add_row(A, indices[a], 1.0, k, G, ids, is_in, count)
+                for a in range(hot.shape[0]):
+                    p = hot[a]
                     if not is_in[k, p]:
-                        count = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], count)
+                        count = _add_row(A, p, -1.0 if p < n_labels else 1.0, k, G, ids, is_in, count)
                 counts[k] = count
             i = owner[k]
-            status, q[k], _, entering = dual_active_set(
+            status, q[k], steps, entering = continue_active_set(
                 G[k],
-                counts[k],
+                targets[: counts[k]],
                 n_equal,
                 points[i],
                 QT[k],
@@ -117,9 +174,12 @@ def search_block(
                 active[k],
                 q[k],
                 floors[k],
-                max_steps,
+                1e-9,
+                max_steps - n_steps[k],
                 multipliers[i],
+                of_active_set,
             )
+            n_steps[k] += steps
             if status == SOLVED:
                 solved[n_solved] = k
                 n_solved += 1
@@ -132,7 +192,7 @@ def search_block(
                 largest = 1.0
                 for a in range(q[k]):
                     largest = max(largest, abs(multipliers[i, a]))
-                count = 0
+                count = np.int64(0)
                 for a in range(q[k]):
                     if abs(multipliers[i, a]) > 1e-13 * largest:
                         rows[i, count] = rows[i, a]
@@ -146,22 +206,22 @@ def search_block(
             for k in range(n_solved):
                 for j in range(m):
                     points32[k, j] = points[owner[solved[k]], j]
-            np.dot(points32[:n_solved], A32T, scores[:n_solved])
+            product(points32[:n_solved], A32T, scores[:n_solved])
         for r in range(n_solved):
             k = solved[r]
             i = owner[k]
             S = scores[r]
             for p in range(n_labels, n_rows):
                 S[p] = -S[p]
-            for p in weak_zeros:
-                S[p] = -1e30
-            for p in indices[indptr[i] : indptr[i + 1]]:
-                S[p] = -S[p]
+            for a in range(weak_zeros.shape[0]):
+                S[weak_zeros[a]] = -1e30
+            for a in range(indptr[i], indptr[i + 1]):
+                S[indices[a]] = -S[indices[a]]
             worst, new = extend_working_set(S, is_in[k], min(most, capacity - counts[k]), share, limit, found)
             if worst >= limit and new > 0:
                 for a in range(new):
                     p = found[a]
-                    counts[k] = _add_row(A, p, -1.0 if p < n_labels else 1.0, G[k], ids[k], is_in[k], counts[k])
+                    counts[k] = _add_row(A, p, -1.0 if p < n_labels else 1.0, k, G, ids, is_in, counts[k])
                 continue
             if worst >= limit and floors[k] < 1.0:  # float32 sees a violation among the rows that hold: make room
                 floors[k] = 1.0
@@ -171,16 +231,17 @@ def search_block(
                 rows[i, a] = ids[k, active[k, a]]
             n_found[i] = q[k]
             owner[k] = -1
+        n_free = 0
         for k in range(n_slots):
             if owner[k] < 0:
+                n_free += 1
                 for a in range(counts[k]):
                     if ids[k, a] >= 0:
                         is_in[k, ids[k, a]] = False
                 counts[k] = 0
-        if waiting == n_sets and np.all(owner < 0):
+        if waiting == n_sets and n_free == n_slots:
             break
     for i in range(n_sets):
         for a in range(n_found[i]):
             if rows[i, a] >= 0:
                 tight[rows[i, a]] += 1
-    return outcome, points, rows, n_found, tight, multipliers

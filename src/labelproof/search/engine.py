@@ -1,6 +1,5 @@
 """Verify label sets in blocks over threads: search, then prove, then settle exactly what is left."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,19 +20,20 @@ from labelproof.search.findings import Finding
 from labelproof.search.many_bits import ExtendedRows, search_extended
 from labelproof.search.propose import (
     Guesses,
-    OutOfTimeError,
     SearchSystem,
     hot_rows,
     search,
     search_one,
     search_system,
 )
+from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, out_of_time, time_left
 
 __all__ = ["Prepared", "blocks", "decide", "prepare"]
 
 Indices = npt.NDArray[np.int64]
 FIRST = 48  # label sets that show which rows matter
 SMALL = 16  # up to this width exact arithmetic is as fast as any
+SECONDS_A_NUMBER = 4e-8  # to prove a conflict, for each number in its rows
 MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended precision
 
 
@@ -101,22 +101,36 @@ def _decide_wide(
     advance: Callable[[int], None],
 ) -> list[Finding]:
     """Search with few features at a time, and prove what is found for all of them."""
+    begin = now()
+
+    def decide_narrow(narrow: OutputLayer, some: LabelSets, seconds: float | None) -> list[Finding]:
+        start, prepared = now(), prepare(narrow)
+        return decide(narrow, some, n_jobs=n_jobs, time_limit=time_left(seconds, start, len(some)), prepared=prepared)
+
+    evidence = search_few_features(layer, sets, decide_narrow, time_limit)
     floats = float_rows(layer)
-
-    def decide_narrow(narrow: OutputLayer, some: LabelSets) -> list[Finding]:
-        return decide(narrow, some, n_jobs=n_jobs, time_limit=time_limit, prepared=prepare(narrow))
-
-    evidence = search_few_features(layer, sets, decide_narrow)
     for i, found in enumerate(evidence):
-        fault = None
-        if found.witness is not None:
-            fault = witness_faults(layer, floats, sets.slice(i, i + 1), [found.witness])[0]
-        elif found.conflict is not None:
-            fault = conflict_faults(layer, sets.slice(i, i + 1), [found.conflict])[0]
-        if fault is not None:
-            evidence[i] = Finding(reason=f"no proof: {fault}")
+        seconds = time_left(time_limit, begin, len(sets))
+        if seconds is not None and seconds < _seconds_of_a_proof(layer, found):
+            evidence[i] = Finding(reason=out_of_time(time_limit))
+        else:
+            evidence[i] = _proven(layer, floats, sets.slice(i, i + 1), found)
         advance(1)
     return evidence
+
+
+def _seconds_of_a_proof(layer: OutputLayer, found: Finding) -> float:
+    return 0.0 if found.conflict is None else SECONDS_A_NUMBER * len(found.conflict) * layer.d
+
+
+def _proven(layer: OutputLayer, floats: FloatRows, one: LabelSets, found: Finding) -> Finding:
+    """Return what was found for one label set if it is a proof."""
+    fault = None
+    if found.witness is not None:
+        fault = witness_faults(layer, floats, one, [found.witness])[0]
+    elif found.conflict is not None:
+        fault = conflict_faults(layer, one, [found.conflict])[0]
+    return found if fault is None else Finding(reason=f"no proof: {fault}")
 
 
 def _block_size(width: int) -> int:
@@ -126,11 +140,14 @@ def _block_size(width: int) -> int:
 def _decide_block(
     job: Prepared, sets: LabelSets, hot: Indices, time_limit: float | None
 ) -> tuple[list[Finding], npt.NDArray[np.int64]]:
+    start = now()
     guesses = search(job.layer, job.system, sets, hot, time_limit)
     evidence = _prove(job, sets, guesses)
+    seconds = time_left(time_limit, start, len(sets))
     for i, known in enumerate(evidence):
         if known.reason:
-            evidence[i] = _escalate(job, sets.slice(i, i + 1), guesses.rows[i], time_limit)
+            found = _escalate(job, sets.slice(i, i + 1), guesses.rows[i], deadline_after(seconds))
+            evidence[i] = found or Finding(reason=out_of_time(time_limit))
     return evidence, guesses.tight
 
 
@@ -150,9 +167,8 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses) -> list[Finding]:
     return evidence
 
 
-def _escalate(job: Prepared, one: LabelSets, start: Indices, time_limit: float | None) -> Finding:
-    """Decide one label set with ever more digits, at last exactly."""
-    deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
+def _escalate(job: Prepared, one: LabelSets, start: Indices, deadline: float) -> Finding | None:
+    """Decide one label set with ever more digits, at last exactly; None if the deadline passes before."""
     try:
         for evidence, rows in _finer_searches(job, one, start, deadline):
             if not evidence.reason:
@@ -160,7 +176,7 @@ def _escalate(job: Prepared, one: LabelSets, start: Indices, time_limit: float |
             start = rows
         found = settle(job.layer, job.system, one[0], start, deadline)
     except OutOfTimeError:
-        return Finding(reason=f"no proof within the time limit of {time_limit} s")
+        return None
     return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
 
 

@@ -1,12 +1,11 @@
 """Turn a guess of the search into evidence in exact numbers: a rational witness, or a conflict.
 
-`settle` runs the active-set method of `kernels` once more in rational arithmetic, started from the rows that the
-float search ended with. It always ends with one of the two, and mostly after a step or two. What it returns still
-has to pass `proofs`.
+`settle` runs the active-set method once more in rational arithmetic, started from the rows that the float search
+ended with. It always ends with one of the two, and mostly after a step or two. What it returns still has to pass
+`proof`.
 """
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
@@ -16,12 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.proof.regions import OutputLayer, exact_row, integers
-from labelproof.search.propose import OutOfTimeError, SearchSystem
+from labelproof.search.active_set import Split, minimise
+from labelproof.search.propose import SearchSystem
+from labelproof.search.time_limits import stop_after
 
 __all__ = ["float_witness", "point_witness", "settle"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+SECONDS_OF_A_SOLUTION = 3e-8  # at least, for one equation; for n of them n³ as many, and none can be interrupted
 
 
 def float_witness(layer: OutputLayer, system: SearchSystem, active: Indices, point: Floats) -> Floats:
@@ -73,22 +75,17 @@ def settle(
     start
         Row numbers that the search found tight, or in conflict; any will do, good ones save steps.
     deadline
-        Value of `time.perf_counter` after which to raise OutOfTimeError.
+        Value of `time_limits.now` after which to raise OutOfTimeError.
     """
     state = _State(layer, system, active, deadline)
     state.warm_start(start)
-    while True:
-        entering = state.violated_row()
-        if entering is None:
-            return state.witness()
-        conflict = state.enter(entering)
-        if conflict is not None:
-            return conflict
+    conflict = minimise(state)
+    return state.witness() if conflict is None else state.conflict(*conflict)
 
 
 @dataclass(eq=False)
 class _State:
-    """Active rows, their multipliers, and the exact point that they determine."""
+    """State of `active_set` in rationals: active rows, their multipliers, and the exact point that they determine."""
 
     layer: OutputLayer
     system: SearchSystem
@@ -130,7 +127,7 @@ class _State:
         """Activate the equalities, then those rows of the start that can be tight together at a minimum."""
         chosen = self._independent([*self.equalities, *(int(r) for r in start if int(r) not in self.equalities)])
         while chosen:
-            self._tick()
+            stop_after(self.deadline, cost=SECONDS_OF_A_SOLUTION * len(chosen) ** 3)
             multipliers = self._solve(chosen, [[self.row(r)[1]] for r in chosen])
             good = [m > 0 or r in self.equalities for r, (m,) in zip(chosen, multipliers, strict=True)]
             if all(good):
@@ -163,9 +160,14 @@ class _State:
         for r, m in zip(rows, multipliers, strict=True):
             self.v = [a + m * b for a, b in zip(self.v, self.row(r)[0], strict=True)]
 
-    def violated_row(self) -> int | None:
+    def violated_rows(self) -> Iterator[int]:
+        """Yield the numbers of rows that the point does not satisfy."""
+        while (row := self._violated_row()) is not None:
+            yield row
+
+    def _violated_row(self) -> int | None:
         """Return the number of a row that the point does not satisfy, the worst one if that can be told."""
-        self._tick()
+        stop_after(self.deadline)
         v = _as_floats(self.v)
         products = self._signs * (self.system.rows @ v)
         products[self.system.weak_zeros] = np.inf
@@ -185,40 +187,39 @@ class _State:
     def _value(self, number: int) -> flint.fmpq:
         return sum((a * b for a, b in zip(self.v, self.row(number)[0], strict=True)), flint.fmpq(0))
 
-    def enter(self, number: int) -> Indices | None:
-        """Make a violated row active; return the rows of a conflict if there is none that could make way."""
-        g, target = self.row(number)
-        gained = flint.fmpq(0)
-        while True:
-            self._tick()
-            r = self._coordinates(g)
-            z = [flint.fmpq(a) for a in g]
-            for row, s in zip(self.rows, r, strict=True):
-                z = [a - s * b for a, b in zip(z, self.row(row)[0], strict=True)]
-            zz = sum((a * a for a in z), flint.fmpq(0))
-            ratios = [
-                (m / s, place)
-                for place, (row, m, s) in enumerate(zip(self.rows, self.multipliers, r, strict=True))
-                if s > 0 and row not in self.equalities
-            ]
-            if zz == 0 and not ratios:
-                return self._conflict(number, r)
-            full = (target - self._value(number)) / zz if zz != 0 else None
-            blocked = min(ratios) if ratios else None
-            if full is None or (blocked is not None and blocked[0] < full):
-                assert blocked is not None  # noqa: S101 - an invariant, not a check of input
-                step, place = blocked
-            else:
-                step, place = full, -1
-            if zz != 0:
-                self.v = [a + step * b for a, b in zip(self.v, z, strict=True)]
-            self.multipliers = [m - step * s for m, s in zip(self.multipliers, r, strict=True)]
-            gained += step
-            if place < 0:
-                self.rows.append(number)
-                self.multipliers.append(gained)
-                return None
-            del self.rows[place], self.multipliers[place]
+    def split(self, number: int) -> Split:
+        stop_after(self.deadline, cost=SECONDS_OF_A_SOLUTION * len(self.rows) ** 3)
+        g = self.row(number)[0]
+        r = self._coordinates(g)
+        z = [flint.fmpq(a) for a in g]
+        for row, s in zip(self.rows, r, strict=True):
+            z = [a - s * b for a, b in zip(z, self.row(row)[0], strict=True)]
+        zz = sum((a * a for a in z), flint.fmpq(0))
+        return Split(r, z if zz != 0 else None, zz)
+
+    def is_positive(self, number: flint.fmpq) -> bool:
+        return bool(number > 0)
+
+    def ratio(self, number: flint.fmpq, positive: flint.fmpq) -> flint.fmpq:
+        return number / positive
+
+    def may_leave(self, place: int) -> bool:
+        return self.rows[place] not in self.equalities
+
+    def lack(self, number: int) -> flint.fmpq:
+        return self.row(number)[1] - self._value(number)
+
+    def move(self, step: flint.fmpq, split: Split) -> None:
+        if split.rest is not None:
+            self.v = [a + step * b for a, b in zip(self.v, split.rest, strict=True)]
+        self.multipliers = [m - step * s for m, s in zip(self.multipliers, split.coordinates, strict=True)]
+
+    def take(self, number: int, split: Split, multiplier: flint.fmpq) -> None:  # noqa: ARG002 - rows are all it keeps
+        self.rows.append(number)
+        self.multipliers.append(multiplier)
+
+    def leave(self, place: int) -> None:
+        del self.rows[place], self.multipliers[place]
 
     def _coordinates(self, g: list[int]) -> list[flint.fmpq]:
         """Return the coefficients of g's projection onto the active rows."""
@@ -228,7 +229,8 @@ class _State:
         products = N * flint.fmpz_mat([[a] for a in g])
         return [s for (s,) in (N * N.transpose()).solve(products).tolist()]
 
-    def _conflict(self, number: int, r: list[flint.fmpq]) -> Indices:
+    def conflict(self, number: int, r: Sequence[flint.fmpq]) -> Indices:
+        """Return the rows that contradict each other: one, and the active ones that its coordinates r name."""
         rows = [number]
         for row, s in zip(self.rows, r, strict=True):
             if s != 0:
@@ -245,10 +247,6 @@ class _State:
         """Return the input that the point stands for."""
         v = [Fraction(int(a.p), int(a.q)) for a in self.v]
         return point_witness(self.layer, self.system, self.active, v)
-
-    def _tick(self) -> None:
-        if time.perf_counter() > self.deadline:
-            raise OutOfTimeError
 
 
 def _as_floats(v: Sequence[flint.fmpq]) -> Floats:

@@ -11,12 +11,13 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import svd
+from scipy.linalg import qr, solve_triangular
 
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import Witness
 from labelproof.search.findings import Finding
+from labelproof.search.time_limits import now, out_of_time, time_left
 
 __all__ = ["has_features_to_spare", "search_few_features"]
 
@@ -27,6 +28,7 @@ PER_LABEL = 4  # features of each sign that a label brings along at first
 NEW_FEATURES = 128  # that break conflicts and join in a round
 MOST_ROUNDS = 30
 MOST_ROWS = 2500  # of a conflict that are worth an attempt at a proof
+SECONDS_OF_A_DEPENDENCE = 3e-10  # of one row and one feature; n² times as many of n rows
 TINY = 1e-12  # sums that cancel to this share are taken for 0
 
 
@@ -38,24 +40,52 @@ def has_features_to_spare(layer: OutputLayer) -> bool:
 
 
 def search_few_features(
-    layer: OutputLayer, sets: LabelSets, decide: Callable[[OutputLayer, LabelSets], list[Finding]]
+    layer: OutputLayer,
+    sets: LabelSets,
+    decide: Callable[[OutputLayer, LabelSets, float | None], list[Finding]],
+    time_limit: float | None = None,
 ) -> list[Finding]:
-    """Return unproven evidence for every label set of a layer; ``decide`` gives evidence for narrow layers."""
+    """Return unproven evidence for every label set of a layer.
+
+    Parameters
+    ----------
+    decide
+        Gives evidence for narrow layers, in at most so many seconds for one label set.
+    time_limit
+        Seconds for one label set; each round of narrower searches has what the others left.
+    """
+    start = now()
     kept = _first_features(layer)
     answers = [Finding(reason="the search ended without a result")] * len(sets)
     left = list(range(len(sets)))
+    seconds = time_left(time_limit, start, len(sets))
     for _ in range(MOST_ROUNDS):
-        found = decide(_narrow(layer, kept), sets.take(left))
+        start, n_asked = now(), len(left)
+        found = decide(_narrow(layer, kept), sets.take(left), seconds)
         harm = np.zeros(layer.d)
         for i, evidence in zip(left, found, strict=True):
+            if _is_too_late(time_left(seconds, start, n_asked), evidence, len(kept)):
+                answers[i] = Finding(reason=out_of_time(time_limit))
+                continue
             answers[i], against = _lifted(layer, kept, sets[i], evidence)
             harm = np.maximum(harm, against)
         left = [i for i in left if answers[i].reason]
         new = np.argsort(-harm, kind="stable")[:NEW_FEATURES]
-        if not left or not harm.any():
+        seconds = time_left(seconds, start, n_asked)
+        if not left or not harm.any() or seconds == 0:
             break
         kept = np.union1d(kept, new[harm[new] > 0])
+    if seconds == 0:
+        for i in left:
+            answers[i] = Finding(reason=out_of_time(time_limit))
     return answers
+
+
+def _is_too_late(seconds: float | None, found: Finding, n_features: int) -> bool:
+    """Return whether the dependence of a conflict's rows takes longer than there is time."""
+    if seconds is None or found.conflict is None:
+        return False
+    return seconds < SECONDS_OF_A_DEPENDENCE * len(found.conflict) ** 2 * n_features
 
 
 def _first_features(layer: OutputLayer) -> Indices:
@@ -100,12 +130,24 @@ def _pulls(layer: OutputLayer, kept: Indices, active: Indices, conflict: Indices
     rows = np.array([_signed_row(narrow, row, active) for row in conflict.tolist()])
     scales = np.abs(rows).max(axis=1)
     scales[scales == 0] = 1.0
-    multipliers = np.abs(svd(rows / scales[:, None])[0][:, -1]) / scales  # their only dependence
+    multipliers = _dependence(rows / scales[:, None]) / scales
     is_label = conflict < layer.n_labels
     labels = conflict[is_label]
     signed = layer.weight[labels] * np.where(np.isin(labels, active), 1.0, -1.0)[:, None]
     pulls = multipliers[is_label] @ signed
     return np.where(np.abs(pulls) > TINY * (multipliers[is_label] @ np.abs(signed)), pulls, 0.0)
+
+
+def _dependence(rows: Floats) -> Floats:
+    """Return the sizes of the multipliers of the only dependence of some rows; of one of them if there are more."""
+    triangle, order = qr(rows.T, mode="r", pivoting=True)
+    sizes = np.abs(np.diag(triangle))
+    n = min(int((sizes > 1e-14 * sizes.max(initial=0.0)).sum()), len(rows) - 1)
+    multipliers = np.zeros(len(rows))
+    multipliers[order[n]] = 1.0
+    if n:
+        multipliers[order[:n]] = np.abs(solve_triangular(triangle[:n, :n], triangle[:n, n]))
+    return multipliers
 
 
 def _signed_row(layer: OutputLayer, row: int, active: Indices) -> Floats:

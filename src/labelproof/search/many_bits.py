@@ -1,11 +1,11 @@
-"""The search of `kernels` once more in hundreds of bits, for label sets whose region is too thin for floats.
+"""The search once more in hundreds of bits, for label sets whose region is too thin for floats.
 
-A pure DFT layer at full load is such a case: its logits cancel to 1e-20 of their terms. The method is the same; the
+A pure DFT layer at full load is such a case: its logits cancel to 1e-20 of their terms. The method is `active_set`; the
 inverse Gram matrix of the active rows is kept explicitly, which costs twice the digits, and digits are cheap here.
 Nothing returned is trusted.
 """
 
-import time
+from collections.abc import Iterator
 from fractions import Fraction
 
 import flint
@@ -14,12 +14,15 @@ import numpy.typing as npt
 
 from labelproof.foundation.flint_precision import working_bits
 from labelproof.proof.regions import OutputLayer, exact_row
-from labelproof.search.propose import OutOfTimeError, SearchSystem
+from labelproof.search.active_set import Split, minimise
+from labelproof.search.propose import SearchSystem
+from labelproof.search.time_limits import stop_after
 
 __all__ = ["ExtendedRows", "search_extended"]
 
 Indices = npt.NDArray[np.int64]
 _CANDIDATES = 48
+SECONDS_OF_AN_INVERSE = 2e-10  # for each bit and a matrix of one row; n³ as many for n rows, and no interruption
 
 
 class ExtendedRows:
@@ -33,32 +36,30 @@ class ExtendedRows:
         self._table: list[list[flint.arb]] = []
         self._matrix = flint.arb_mat(0, 0)
 
-    def build(self) -> None:
-        """Convert the rows, unless that is done."""
-        if self._table:
-            return
-        layer, system = self.layer, self.system
+    def build(self, deadline: float) -> None:
+        """Convert the rows, unless that is done; what a deadline interrupts is taken up again."""
+        system = self.system
         shifts = -np.frexp(system.norms)[1] - system.row_exponents
-        exponents = shifts[:, None] - system.column_exponents  # (n_rows, width)
-        weights = np.ldexp(layer.weight, exponents[: layer.n_labels, : layer.d])
-        self._table = [[flint.arb(w) for w in row] for row in weights.tolist()]
-        everyone = np.arange(layer.n_labels)
-        for place, number in enumerate(system.numbers.tolist()):
-            if place < layer.n_labels and self.system.width == layer.d:
-                continue
-            exact = exact_row(layer, number, everyone)
-            if layer.is_cone and layer.has_scale:
-                del exact[layer.d]
-            first = layer.d if place < layer.n_labels else 0
-            tail = [
-                flint.arb(flint.fmpq(c.numerator, c.denominator)) * flint.arb(2) ** int(e)
-                for c, e in zip(exact[first:], exponents[place, first:], strict=True)
-            ]
-            if place < layer.n_labels:
-                self._table[place] += tail
-            else:
-                self._table.append(tail)
-        self._matrix = flint.arb_mat(self._table)
+        for place in range(len(self._table), len(system.numbers)):
+            if place % 16 == 0:
+                stop_after(deadline)
+            self._table.append(self._row(place, shifts[place] - system.column_exponents))
+        if self._matrix.nrows() < len(self._table):
+            self._matrix = flint.arb_mat(self._table)
+
+    def _row(self, place: int, exponents: Indices) -> list[flint.arb]:
+        """Return one row; the weights of labels are floats even after they are scaled."""
+        layer, is_label = self.layer, place < self.layer.n_labels
+        row: list[flint.arb] = []
+        if is_label:
+            row = [flint.arb(w) for w in np.ldexp(layer.weight[place], exponents[: layer.d]).tolist()]
+        if len(row) == len(exponents):
+            return row
+        exact = exact_row(layer, int(self.system.numbers[place]), np.arange(layer.n_labels))
+        if layer.is_cone and layer.has_scale:
+            del exact[layer.d]
+        rest = zip(exact[len(row) :], exponents[len(row) :].tolist(), strict=True)
+        return row + [flint.arb(flint.fmpq(c.numerator, c.denominator)) * flint.arb(2) ** e for c, e in rest]
 
     def some(self, places: list[int], signs: list[int]) -> flint.arb_mat:
         """Return the rows at these places, each times its sign."""
@@ -80,16 +81,16 @@ def search_extended(
     numbers that are tight at the point or in conflict.
     """
     with working_bits(bits):
-        rows.build()
+        rows.build(deadline)
         return _Search(rows, active, start, bits, deadline).run()
 
 
 class _Search:
-    """State of the active-set method; active rows sit in slots, an empty slot is a zero row."""
+    """State of `active_set` in many bits; active rows sit in slots, an empty slot is a zero row."""
 
     def __init__(self, rows: ExtendedRows, active: Indices, start: Indices, bits: int, deadline: float) -> None:
         system, n_labels = rows.system, rows.layer.n_labels
-        self.rows, self.deadline = rows, deadline
+        self.rows, self.bits, self.deadline = rows, bits, deadline
         self.tolerance = flint.arb(2) ** (-bits // 2)
         self.numbers = system.numbers
         self.signs = np.where(np.arange(len(self.numbers)) < n_labels, -1, 1)
@@ -103,12 +104,15 @@ class _Search:
         self.M = flint.arb_mat(self.m, self.m)  # inverse Gram matrix of the taken slots
         self.v = flint.arb_mat(self.m, 1)
         self.slots: list[int] = [-1] * self.m  # which row is where
-        self.lam = [zero] * self.m
+        self.multipliers: list[flint.arb] = [zero] * self.m
+        self.worst = 0.0  # product of any row with v
+        self.steps_left = 50 * self.m + 200  # rounding can lead it in a circle where rows differ by more than its bits
         self._warm_start([place for place in self.ids if self.numbers[place] in set(start.tolist())][: self.m])
 
     def _warm_start(self, ids: list[int]) -> None:
         """Activate those of the rows that can be tight together at a minimum."""
         while ids:
+            stop_after(self.deadline, cost=SECONDS_OF_AN_INVERSE * self.bits * len(ids) ** 3)
             N = self._some(ids)
             try:
                 M = (N * N.transpose()).inv().mid()
@@ -121,7 +125,7 @@ class _Search:
         else:
             return
         for k, i in enumerate(ids):
-            self.slots[k], self.lam[k] = i, lam[k].mid()
+            self.slots[k], self.multipliers[k] = i, lam[k].mid()
             for j in range(self.m):
                 self.N[k, j] = N[k, j]
             for j in range(len(ids)):
@@ -129,91 +133,84 @@ class _Search:
         self.v = (N.transpose() * flint.arb_mat([[value] for value in lam])).mid()
 
     def run(self) -> tuple[int, list[Fraction], Indices]:
+        conflict = minimise(self)
+        if conflict is not None:
+            row, coordinates = conflict
+            others = [o for o, s in zip(self.slots, coordinates, strict=True) if o >= 0 and self.is_positive(-s)]
+            return 0, self._point(), self._numbers([row, *others])
+        return 1 if self.worst > 0 else -1, self._point(), self._numbers([r for r in self.slots if r >= 0])
+
+    def violated_rows(self) -> Iterator[int]:
+        """Yield violated rows of the working set, which grows by the worst of all others when it has none."""
         while True:
-            self._tick()
-            conflict = self._solve_working_set()
-            if conflict is not None:
-                return 0, self._point(), self._numbers(conflict)
+            stop_after(self.deadline)
+            yield from self._violated_working_rows()  # none after the last step, though there may be some
             products = [s * float(p) for s, p in zip(self.signs.tolist(), self.rows.products(self.v), strict=True)]
-            worst = min(products)
-            if worst > 0:
-                return 1, self._point(), self._numbers([r for r in self.slots if r >= 0])
-            cut = 1 - 0.3 * (1 - worst)
+            self.worst = min(products)
+            cut = 1 - 0.3 * (1 - self.worst)
             inside = set(self.ids)
             new = sorted((p, i) for i, p in enumerate(products) if p <= cut and i not in inside)[: max(60, self.m // 2)]
-            if not new:
-                return -1, self._point(), self._numbers([r for r in self.slots if r >= 0])
+            if self.worst > 0 or not new or self.steps_left <= 0:
+                return
             self.ids += [i for _, i in new]
 
-    def _solve_working_set(self) -> list[int] | None:
-        """Make every working row positive; return the rows of a conflict if that cannot be."""
+    def _violated_working_rows(self) -> Iterator[int]:
         matrix = self._some(self.ids)
-        while True:
+        while self.steps_left > 0:
             values = [float(p) for p in (matrix * self.v).entries()]
             taken = set(self.slots)
             order = sorted((p, i) for p, i in zip(values, self.ids, strict=True) if i not in taken)[:_CANDIDATES]
             if not order or order[0][0] > 0:
-                return None
+                return
             worst = order[0][0]
             candidates = [i for p, i in order if p <= 1 - 0.5 * (1 - worst)]
+            few = self._some(candidates)
             for _ in range(10):
-                few = self._some(candidates)
                 p, i = min((float(p), i) for p, i in zip((few * self.v).entries(), candidates, strict=True))
                 if i in self.slots or p > 0.5 * worst:
                     break
-                conflict = self._enter(i)
-                if conflict is not None:
-                    return conflict
+                yield i
 
-    def _enter(self, row: int) -> list[int] | None:
-        """Make a row active; return the rows of a conflict if there is none that could make way."""
+    def split(self, row: int) -> Split:
+        stop_after(self.deadline)
+        self.steps_left -= 1
         g = self._some([row])  # (1, m)
-        gained = flint.arb(0)
-        column = g.transpose()
-        while True:
-            self._tick()
-            w = self.N * column
-            r = (self.M * w).mid()
-            z = (g - r.transpose() * self.N).mid()
-            zz = (z * z.transpose())[0, 0].mid()
-            entries = r.entries()
-            free = zz > self.tolerance and -1 in self.slots
-            ratios = [
-                (lam / s, k)
-                for k, (lam, s, owner) in enumerate(zip(self.lam, entries, self.slots, strict=True))
-                if owner >= 0 and s > self.tolerance
-            ]
-            blocked = min(ratios, key=lambda pair: pair[0].mid()) if ratios else None
-            if not free and blocked is None:
-                return [row, *(o for o, s in zip(self.slots, entries, strict=True) if o >= 0 and -s > self.tolerance)]
-            full = (1 - (g * self.v)[0, 0].mid()) / zz if free else None
-            if full is not None and (blocked is None or full <= blocked[0]):
-                step, leaving = full.mid(), -1
-            else:
-                assert blocked is not None  # noqa: S101 - an invariant, not a check of input
-                step, leaving = blocked[0].mid(), blocked[1]
-            if free:
-                self.v = (self.v + z.transpose() * step).mid()
-            self.lam = [(lam - step * s).mid() for lam, s in zip(self.lam, entries, strict=True)]
-            gained = (gained + step).mid()
-            if leaving < 0:
-                self._take(row, g, r, zz, gained)
-                return None
-            self._leave(leaving)
+        r = (self.M * (self.N * g.transpose())).mid()
+        z = (g - r.transpose() * self.N).mid()
+        zz = (z * z.transpose())[0, 0].mid()
+        return Split(r.entries(), z if self.is_positive(zz) and -1 in self.slots else None, zz)
 
-    def _take(self, row: int, g: flint.arb_mat, r: flint.arb_mat, zz: flint.arb, multiplier: flint.arb) -> None:
+    def is_positive(self, number: flint.arb) -> bool:
+        return bool(number > self.tolerance)
+
+    def ratio(self, number: flint.arb, positive: flint.arb) -> flint.arb:
+        return (number / positive).mid()
+
+    def may_leave(self, place: int) -> bool:
+        return self.slots[place] >= 0
+
+    def lack(self, row: int) -> flint.arb:
+        return 1 - (self._some([row]) * self.v)[0, 0].mid()
+
+    def move(self, step: flint.arb, split: Split) -> None:
+        if split.rest is not None:
+            self.v = (self.v + split.rest.transpose() * step).mid()
+        self.multipliers = [(lam - step * s).mid() for lam, s in zip(self.multipliers, split.coordinates, strict=True)]
+
+    def take(self, row: int, split: Split, multiplier: flint.arb) -> None:
         slot = self.slots.index(-1)
         self.slots[slot] = row
-        self.lam[slot] = multiplier
+        self.multipliers[slot] = multiplier.mid()
+        g = self._some([row])
         for j in range(self.m):
             self.N[slot, j] = g[0, j]
-        u = flint.arb_mat(r)
+        u = flint.arb_mat([[s] for s in split.coordinates])
         u[slot, 0] = flint.arb(-1)
-        self.M = (self.M + u * (u.transpose() * (1 / zz))).mid()
+        self.M = (self.M + u * (u.transpose() * (1 / split.square))).mid()
 
-    def _leave(self, slot: int) -> None:
+    def leave(self, slot: int) -> None:
         self.slots[slot] = -1
-        self.lam[slot] = flint.arb(0)
+        self.multipliers[slot] = flint.arb(0)
         column = flint.arb_mat([[self.M[k, slot]] for k in range(self.m)])
         self.M = (self.M - column * (column.transpose() * (1 / self.M[slot, slot]))).mid()
         for k in range(self.m):
@@ -230,7 +227,3 @@ class _Search:
     def _point(self) -> list[Fraction]:
         parts = [entry.mid().man_exp() for entry in self.v.entries()]
         return [Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in parts]
-
-    def _tick(self) -> None:
-        if time.perf_counter() > self.deadline:
-            raise OutOfTimeError

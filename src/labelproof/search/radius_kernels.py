@@ -8,7 +8,8 @@ every edge. Nothing computed here is trusted: `radius_bounds` bounds ε from the
 """
 
 import numpy as np
-from numba import njit
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = ["coordinates", "first_basis", "solve_working_set"]
 
@@ -16,7 +17,7 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 OPTIMAL, STOPPED = 1, -1
 
 
-@njit(cache=True, nogil=True)
+@compiled(error_model="numpy")
 def first_basis(G, h, low, high):  # pragma: no cover - compiled
     """Return the basis of the first row and the corner of the box that suits it best, with tableau, v, multipliers."""
     d = G.shape[1]
@@ -36,12 +37,14 @@ def first_basis(G, h, low, high):  # pragma: no cover - compiled
     return basis, units, v, lam
 
 
-@njit(cache=True, nogil=True)
+@compiled(error_model="numpy")
 def coordinates(G, T):  # pragma: no cover - compiled
     """Return T and below it the coordinates of the rows of G."""
     known, m = T.shape
     taller = np.empty((known + len(G), m))
-    taller[:known] = T
+    for k in range(known):
+        for r in range(m):
+            taller[k, r] = T[k, r]
     np.dot(G, T[: m - 1], taller[known:])
     for k in range(known, len(taller)):
         for r in range(m):
@@ -49,7 +52,7 @@ def coordinates(G, T):  # pragma: no cover - compiled
     return taller
 
 
-@njit(cache=True, nogil=True)
+@compiled_part(error_model="numpy")
 def _refactor(G, h, low, high, basis, T, v, lam):  # pragma: no cover - compiled
     """Compute tableau, v and the multipliers from the basis alone."""
     d = G.shape[1]
@@ -65,17 +68,24 @@ def _refactor(G, h, low, high, basis, T, v, lam):  # pragma: no cover - compiled
             B[r, k - d] = -1.0
             right[r] = -high[k - d]
         else:
-            B[r, :d] = G[k - 2 * d]
+            for j in range(d):
+                B[r, j] = G[k - 2 * d, j]
             B[r, d] = -1.0
             right[r] = h[k - 2 * d]
-    T[:m] = np.linalg.inv(B)
-    T[m:] = coordinates(G, T[:m])[m:]
-    v[:] = np.dot(T[:m], right)
+    inverse = np.linalg.inv(B)
+    for k in range(m):
+        for r in range(m):
+            T[k, r] = inverse[k, r]
+    taller = coordinates(G, T[:m])
+    for k in range(m, len(T)):
+        for r in range(m):
+            T[k, r] = taller[k, r]
+    np.dot(T[:m], right, v)
     for r in range(m):
         lam[r] = max(-T[d, r], 0.0)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _lengths(T, lengths):  # pragma: no cover - compiled
     for k in range(len(T)):
         s = 1.0
@@ -84,7 +94,7 @@ def _lengths(T, lengths):  # pragma: no cover - compiled
         lengths[k] = s
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _pivot(T, u, place, lengths):  # pragma: no cover - compiled
     """Let the vector with coordinates u take this place in the basis; update all coordinates and edge lengths."""
     inverse = 1.0 / u[place]
@@ -101,7 +111,7 @@ def _pivot(T, u, place, lengths):  # pragma: no cover - compiled
         lengths[k] = max(lengths[k] + f * (f * length - 2 * product), 1.0)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _slacks(G, h, low, high, v, slacks):  # pragma: no cover - compiled
     """Write by how much each constraint is met."""
     count, d = G.shape
@@ -113,10 +123,10 @@ def _slacks(G, h, low, high, v, slacks):  # pragma: no cover - compiled
         slacks[2 * d + k] -= h[k] + v[d]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _steepest(slacks, lengths, d, tolerance):  # pragma: no cover - compiled
     """Return the violated constraint whose edge ascends most steeply, or -1."""
-    entering = -1
+    entering = np.int64(-1)
     best = 0.0
     for k in range(len(slacks)):
         s = slacks[k]
@@ -128,7 +138,7 @@ def _steepest(slacks, lengths, d, tolerance):  # pragma: no cover - compiled
     return entering
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled_part(error_model="numpy", fastmath=_FAST)
 def _move(slacks, v, T, r, step, d):  # pragma: no cover - compiled
     """Move along the edge of place r of the basis."""
     for j in range(d):
@@ -141,7 +151,7 @@ def _move(slacks, v, T, r, step, d):  # pragma: no cover - compiled
         slacks[k + d - 1] += step * T[k, r]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(error_model="numpy", fastmath=_FAST)
 def solve_working_set(G, h, low, high, basis, T, v, lam, tolerance, max_steps):  # pragma: no cover - compiled
     """Solve for the given rows from a basis with its tableau, point and multipliers, which are updated.
 
@@ -174,7 +184,7 @@ def solve_working_set(G, h, low, high, basis, T, v, lam, tolerance, max_steps): 
         n_flips = 0
         while True:
             longest = np.inf
-            place = -1
+            place = np.int64(-1)
             for r in range(m):
                 if not passed[r]:
                     ratio = lam[r] / u[r]

@@ -13,12 +13,16 @@ fast:
 A row that holds NaN or +inf, or nothing but −inf, gives NaN everywhere.
 """
 
+from typing import Any
+
 import numpy as np
 
 from labelproof.parallel.team_loops import spread
 from labelproof.simplex.root_kernels import (
     allocating,
     gap,
+    inlined,
+    kernel,
     larger,
     loose,
     newton_in_kind,
@@ -35,7 +39,9 @@ __all__ = [
     "SHORT",
     "TILE",
     "bounds_of_short",
+    "entmax_long_rows",
     "entmax_rows",
+    "entmax_short_rows",
     "jacobian_rows",
     "scratch",
     "threshold_row",
@@ -53,27 +59,35 @@ _SLACK = 1e-5  # more than the error of a bound computed in single precision
 _DENSE = -1  # in place of a support's size: the support was not listed
 
 
-@allocating
-def entmax_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no cover - compiled
-    """Write α-entmax of the rows start to stop of X to P, and each support to the row of `support` where it fits.
+def entmax_rows(n_columns: int) -> Any:
+    """Return the kernel for rows of this length: (X, alpha, P, support, size, team, start, stop).
 
+    It writes α-entmax of the rows start to stop of X to P, and each support to the row of `support` where it fits;
     `size` receives the number of listed indices, or −1 where p > 0 must be read from P.
     """
-    spread(_entmax, (X, alpha, P, support, size), team, start, stop)
+    return entmax_short_rows if n_columns <= SHORT else entmax_long_rows
 
 
-@allocating
+@kernel
+def entmax_short_rows(X, alpha, P, support, size, team, start, stop):  # noqa: ARG001  # pragma: no cover - compiled
+    """Do it for rows of at most SHORT numbers, whose supports are not listed."""
+    spread(_entmax_short, (X, alpha, P, size, np.empty((team[4], TILE, 2)), (start, stop)), team, start, stop)
+
+
+@kernel
+def entmax_long_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no cover - compiled
+    """Do it for longer rows."""
+    room = long_room(X.shape[1])
+    maxima, rest = np.empty((team[4], X.shape[1] // _GROUP + _BLOCK), X.dtype), np.empty((team[4], _BLOCK), X.dtype)
+    values, places = np.empty((team[4], room), np.float64), np.empty((team[4], room), np.int32)
+    given = (X, alpha, P, support, size, (maxima, rest, values, places), (start, stop))
+    spread(_entmax_long, given, team, start, stop)
+
+
+@kernel
 def jacobian_rows(G, P, alpha, support, size, D, team, start, stop):  # pragma: no cover - compiled
     """Write w ⊙ (g − w·g / Σw) with w = p^(2−α) on the support, 0 elsewhere, for the rows g of G, to D."""
     spread(_jacobian, (G, P, alpha, support, size, D), team, start, stop)
-
-
-@allocating
-def _entmax(X, alpha, P, support, size, start, stop):  # pragma: no cover - compiled
-    if X.shape[1] <= SHORT:
-        _entmax_short(X, alpha, P, size, np.empty((TILE, 2)), start, stop)
-    else:
-        _entmax_long(X, alpha, P, support, size, *scratch(X), start, stop)
 
 
 @strict
@@ -101,7 +115,7 @@ def _jacobian(G, P, alpha, support, size, D, start, stop):  # pragma: no cover -
             d[j] = _weight(p[j], alpha) * (g[j] - mean)
 
 
-@strict
+@inlined
 def threshold_row(x, alpha, maxima, rest, values, places):  # pragma: no cover - compiled
     """Return max x, τ and the size n of the support of one long row.
 
@@ -120,16 +134,29 @@ def threshold_row(x, alpha, maxima, rest, values, places):  # pragma: no cover -
     return top, tau, n
 
 
+@inlined
+def long_room(n_columns):  # pragma: no cover - compiled
+    """Return how many places and values of a long row are listed, and one block more."""
+    return max(n_columns // 4, SHORT) + _BLOCK
+
+
+@inlined
+def own_share(first, whole, shares):  # pragma: no cover - compiled
+    """Return which of equal shares of the range `whole` begins at `first`, as `spread` divides it."""
+    start, stop = whole
+    return -((start - first) * shares // (stop - start))
+
+
 @allocating
 def scratch(X):  # pragma: no cover - compiled
     """Return arrays for the maxima, the rest, the values and the places of `threshold_row`."""
     K = X.shape[1]
-    room = max(K // 4, SHORT) + _BLOCK
+    room = long_room(K)
     maxima, rest = np.empty(K // _GROUP + _BLOCK, X.dtype), np.empty(_BLOCK, X.dtype)
     return maxima, rest, np.empty(room, np.float64), np.empty(room, np.int32)
 
 
-@strict
+@inlined
 def bounds_of_short(X, alpha, roots):  # pragma: no cover - compiled
     """Write max x and a lower bound of τ of each row, from two or three steps in its own precision, to roots.
 
@@ -152,7 +179,7 @@ def bounds_of_short(X, alpha, roots):  # pragma: no cover - compiled
         roots[i, 1] = max(-1.0, roots[i, 1] - _SLACK)
 
 
-@strict
+@inlined
 def threshold_short(x, alpha, top, bound):  # pragma: no cover - compiled
     """Return max x and τ of one short row, or NaN twice, from what `bounds_of_short` wrote."""
     if not np.isfinite(top):
@@ -161,7 +188,9 @@ def threshold_short(x, alpha, top, bound):  # pragma: no cover - compiled
 
 
 @strict
-def _entmax_long(X, alpha, P, support, size, maxima, rest, values, places, start, stop):  # pragma: no cover - compiled
+def _entmax_long(X, alpha, P, support, size, scratch, whole, start, stop):  # pragma: no cover - compiled
+    share = own_share(start, whole, scratch[0].shape[0])
+    maxima, rest, values, places = scratch[0][share], scratch[1][share], scratch[2][share], scratch[3][share]
     for i in range(start, stop):
         p = P[i]
         top, tau, n = threshold_row(X[i], alpha, maxima, rest, values, places)
@@ -182,7 +211,8 @@ def _entmax_long(X, alpha, P, support, size, maxima, rest, values, places, start
 
 
 @strict
-def _entmax_short(X, alpha, P, size, roots, start, stop):  # pragma: no cover - compiled
+def _entmax_short(X, alpha, P, size, scratch, whole, start, stop):  # pragma: no cover - compiled
+    roots = scratch[own_share(start, whole, scratch.shape[0])]
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
         bounds_of_short(X[first:last], alpha, roots)
@@ -229,7 +259,7 @@ def _largest(x):  # pragma: no cover - compiled
     return np.float64(top)
 
 
-@strict
+@inlined
 def _group_maxima(x, rest, maxima):  # pragma: no cover - compiled
     """Write the maxima of strided groups of eight and return how many; what fills no block is put into `rest`."""
     n_blocks, n_rest = divmod(x.shape[0], _BLOCK)
@@ -265,13 +295,13 @@ def _block_maxima(block, tops):  # pragma: no cover - compiled
         tops[j] = inf if fault else v0
 
 
-@strict
+@inlined
 def _bound(maxima, top, alpha):  # pragma: no cover - compiled
     """Return a lower bound of τ: a few Newton steps on the group maxima, less the error of single precision."""
     if alpha > 2.0:
         return -1.0  # the norm is not convex there, and Newton's steps are no bounds
     if alpha == 2.0 or alpha == 1.5:
-        return newton_in_kind(maxima, top, alpha, -0.5, 4)
+        return newton_in_kind(maxima, top, alpha, -0.5, np.int64(4))
     tau = -1.0
     for _ in range(4):
         total, slope = sums(maxima, top, alpha - 1.0, tau, alpha)
@@ -302,7 +332,7 @@ def _collect(x, rest, maxima, top, bound, alpha, values, places):  # pragma: no 
     return n
 
 
-@strict
+@inlined
 def _solve_listed(values, places, n, alpha, bound):  # pragma: no cover - compiled
     """Return τ for n listed values that contain the support, and move the support to the front."""
     tau = root(values[:n], 0.0, 1.0, alpha, bound)
@@ -314,11 +344,11 @@ def _solve_listed(values, places, n, alpha, bound):  # pragma: no cover - compil
     return tau, kept
 
 
-@strict
+@inlined
 def _solve_dense(x, top, alpha, bound):  # pragma: no cover - compiled
     """Return τ of a whole long row: Newton in the row's own precision first, the end in double precision."""
     if alpha == 2.0 or alpha == 1.5:
-        bound = max(bound, newton_in_kind(x, top, alpha, bound, 12))
+        bound = max(bound, newton_in_kind(x, top, alpha, bound, np.int64(12)))
     return root(x, top, alpha - 1.0, alpha, bound)
 
 

@@ -22,7 +22,7 @@ from labelproof.simplex.kernels import (
     threshold_short,
     write_dense,
 )
-from labelproof.simplex.root_kernels import allocating, gap, loose, probability, raised, step_2, strict
+from labelproof.simplex.root_kernels import allocating, gap, kernel, loose, probability, raised, step_2, strict
 
 __all__ = ["gradient_rows", "loss_rows"]
 
@@ -30,7 +30,7 @@ _DENSE = -1
 _NO_TARGET = -2
 
 
-@allocating
+@kernel
 def loss_rows(  # pragma: no cover - compiled
     X, alpha, T, ends, columns, values, share, losses, roots, support, chances, size, scale, D, team, start, stop
 ):
@@ -44,7 +44,7 @@ def loss_rows(  # pragma: no cover - compiled
     spread(_loss, given, team, start, stop)
 
 
-@allocating
+@kernel
 def gradient_rows(  # pragma: no cover - compiled
     X, alpha, T, ends, columns, values, share, scale, roots, support, chances, size, D, team, start, stop
 ):

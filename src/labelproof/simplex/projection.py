@@ -81,5 +81,5 @@ def entmax(scores: npt.ArrayLike, alpha: float = 1.5, axis: int = -1, *, n_jobs:
     unlisted, size = np.empty((n, 0), np.int32), np.empty(n, np.int32)
     n_threads = n_jobs or usable_cores()
     args = flat, float(alpha), flat_out, unlisted, size
-    share(entmax_rows, *args, n_items=n, n_numbers=flat.size, n_threads=n_threads)
+    share(entmax_rows(flat.shape[1]), *args, n_items=n, n_numbers=flat.size, n_threads=n_threads)
     return np.moveaxis(out, -1, axis)

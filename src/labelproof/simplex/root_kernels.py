@@ -4,12 +4,15 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import intrinsic
+
+from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = [
     "allocating",
     "gap",
+    "inlined",
+    "kernel",
     "larger",
     "loose",
     "newton_in_kind",
@@ -22,14 +25,15 @@ __all__ = [
     "sums",
 ]
 
-_njit: Any = njit  # its types leave out _nrt
 # Without _nrt no references are counted: rows are views that end with a call, and counting took a quarter of the time.
 # fastmath is False, not left out, or a caller's setting would be inherited.
-strict = _njit(cache=True, nogil=True, error_model="numpy", fastmath=False, _nrt=False)
-loose = _njit(  # sums in any order, and only where NaN has been excluded
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}, _nrt=False
+strict = compiled_part(error_model="numpy", fastmath=False, _nrt=False)
+loose = compiled_part(  # sums in any order, and only where NaN has been excluded
+    error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}, _nrt=False
 )
-allocating = njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
+allocating = compiled_part(error_model="numpy", fastmath=False)
+inlined = compiled_part(inline="always")  # into strict code alone, whose options it takes; one level less to compile
+kernel = compiled(error_model="numpy", fastmath=False)
 _SLACK = 1e-5  # more than the error of a bound computed in single precision
 
 
@@ -37,7 +41,9 @@ _SLACK = 1e-5  # more than the error of a bound computed in single precision
 def root(x, top, scale, alpha, bound):  # pragma: no cover - compiled
     """Return τ with Σ max(scale (x_j − top) − τ, 0)^r = 1, from a lower bound of it, in double precision."""
     if alpha == 2.0 or alpha == 1.5:
-        return _newton(x, top, scale, bound, alpha, 100, 1e-9, np.float64)  # the next step would be its square
+        return _newton(
+            x, top, scale, bound, alpha, np.int64(100), 1e-9, np.float64
+        )  # the next step would be its square
     low, high = -1.0, -((1.0 / x.shape[0]) ** (alpha - 1.0))
     tau = min(bound, high)
     for _ in range(200):

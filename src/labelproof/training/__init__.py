@@ -3,8 +3,9 @@
 Names are imported when first used, so that one of them does not bring all.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from labelproof.foundation.late_names import late_names
 
 if TYPE_CHECKING:
     from labelproof.training.config import ConfigError, TrainConfig
@@ -23,13 +24,7 @@ _HOME = {
 
 __all__ = ["ConfigError", "Fitted", "LabelMetric", "MultiLabelClassifier", "TrainConfig", "fit"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'labelproof.training' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = late_names(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -6,16 +6,16 @@ method of Hsieh and others (2008), with examples that stay at 0 left out until t
 """
 
 import numpy as np
-from numba import njit
 
+from labelproof.foundation.compilation import compiled, compiled_part
 from labelproof.parallel.team_loops import spread
 
 __all__ = ["svm_labels"]
 
-_loop = njit(cache=True, nogil=True, error_model="numpy")
+_loop = compiled_part(error_model="numpy")
 
 
-@_loop
+@compiled(error_model="numpy")
 def svm_labels(
     indptr, columns, values, label_ends, label_rows, cost, tolerance, most_passes, W, bias, team, start, stop
 ):  # pragma: no cover - compiled
@@ -37,15 +37,18 @@ def _svm_labels(
     for i in range(n):
         row = values[indptr[i] : indptr[i + 1]]
         curvature[i] = np.dot(row, row) + 1.0 + diagonal
-    y, alpha, order, w = np.empty(n), np.empty(n), np.arange(n), np.empty(W.shape[1])
+    y, alpha, order, w = np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(W.shape[1])
     for j in range(start, stop):
         y[:] = -1.0
-        y[label_rows[label_ends[j] : label_ends[j + 1]]] = 1.0
-        order[:] = np.arange(n)
+        for p in range(label_ends[j], label_ends[j + 1]):
+            y[label_rows[p]] = 1.0
+        for i in range(n):
+            order[i] = i
         alpha[:] = 0.0
         w[:] = 0.0
         bias[j] = _descend(indptr, columns, values, curvature, y, diagonal, tolerance, most_passes, alpha, order, w)
-        W[j] = w
+        for f in range(W.shape[1]):
+            W[j, f] = w[f]
 
 
 @_loop

@@ -1,0 +1,208 @@
+"""Random small output layers whose every verdict is compared with the exact oracle, and proven again by check().
+
+    python tests/campaign.py --cases 100000 [--seed 0] [--start 0] [--seconds 600]
+
+A case is one label set; eight in a row share a layer. Cases are numbered, and each depends on the seed and its number
+only: --start takes a campaign up again, or repeats a case. Exits with 1 if any verdict is wrong. To add a domain, a
+kind of weights or of biases, add a line to DOMAINS, WEIGHTS or BIASES.
+"""
+
+import argparse
+import itertools
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+
+import numpy as np
+
+import labelproof as lp
+from exact_oracle import is_argmaxable
+from labelproof.search import engine, few_features
+
+__all__ = ["DOMAINS", "Case", "judge", "main", "run"]
+
+SETS_A_LAYER = 8
+RULES = ("sigmoid", "topk", "sparsemax")
+TIES = ("open", "inactive")
+OUTCOMES = ("argmaxable", "unargmaxable", "undecided", "wrong")
+
+
+def whole(rng, *shape, most=2):
+    return rng.integers(-most, most + 1, shape).astype(float)
+
+
+def dependent(rng, n, d):
+    """Rows of which many are zero, or equal, opposite or the sum of those above them."""
+    rows = whole(rng, n, d)
+    for i in range(1, n):
+        one, other = rows[rng.integers(i, size=2)]
+        kinds = [rows[i], rows[i], 0 * one, one, -one, one + other, one - 2 * other]
+        rows[i] = kinds[rng.integers(len(kinds))]
+    return rows
+
+
+def nearly_dependent(rng, n, d):
+    """Rows that repeat others but for the last bits."""
+    return dependent(rng, n, d) + rng.integers(-1, 2, (n, d)) * 2.0**-52
+
+
+def of_all_sizes(rng, n, d):
+    """Rows and columns times powers of two far apart, some subnormal."""
+    exponents = rng.integers(-500, 500, (n, 1)) + rng.integers(-500, 500, (1, d))
+    return np.ldexp(dependent(rng, n, d), exponents)
+
+
+WEIGHTS = [
+    whole,
+    dependent,
+    nearly_dependent,
+    of_all_sizes,
+    lambda rng, n, d: rng.normal(size=(n, d)),
+    lambda rng, n, d: rng.normal(size=(n, 1)) @ rng.normal(size=(1, d)),  # of rank 1 but for rounding
+    lambda rng, n, d: rng.normal(size=(n, d)).astype(np.float32),
+    lambda rng, n, d: -np.abs(rng.normal(size=(n, d))),
+    lambda rng, n, d: dependent(rng, n, d) * 1e-310,
+    lambda rng, n, d: dependent(rng, n, d) * 1e300,
+    lambda rng, _n, d: whole(rng, 1 + rng.integers(2), 9 + d),  # more features than labels need
+]
+BIASES = [
+    lambda _rng, _n: None,
+    whole,
+    lambda rng, n: rng.normal(size=n),
+    lambda rng, n: whole(rng, n) * 1e-310,
+    lambda rng, n: np.ldexp(whole(rng, n), rng.integers(-500, 500, n)),
+]
+
+
+def box(rng, _d):
+    low = float(rng.integers(-2, 2))
+    return low, low + float(rng.integers(0, 3))
+
+
+def mixed(rng, d):
+    """Infinite, fixed and proper sides."""
+    low = whole(rng, d)
+    high = low + rng.integers(0, 3, d)
+    low[rng.random(d) < 0.3] = -np.inf
+    high[rng.random(d) < 0.3] = np.inf
+    return low, high
+
+
+DOMAINS = {
+    "free": lambda _rng, _d: None,
+    "nonnegative": lambda _rng, _d: "nonnegative",
+    "box": box,
+    "mixed": mixed,
+    "fractional box": lambda rng, d: tuple(np.sort(rng.normal(size=(2, d)), axis=0)),
+}
+COMBINATIONS = list(itertools.product(RULES, TIES, DOMAINS))
+
+
+class Case:
+    """The layer of a case, its options and its label sets; ``name`` is rule, ties and domain."""
+
+    def __init__(self, seed, number):
+        layer = number // SETS_A_LAYER
+        rng = np.random.default_rng([seed, layer])
+        self.first = layer * SETS_A_LAYER
+        self.name = rule, ties, domain = COMBINATIONS[layer % len(COMBINATIONS)]
+        n, d = int(rng.integers(1, 7)), int(rng.integers(1, 5))
+        self.weight = WEIGHTS[rng.integers(len(WEIGHTS))](rng, n, d)
+        n, d = self.weight.shape
+        self.options = {
+            "rule": rule,
+            "ties": ties,
+            "domain": DOMAINS[domain](rng, d),
+            "bias": BIASES[rng.integers(len(BIASES))](rng, n),
+        }
+        if rule == "sigmoid" and rng.random() < 0.3:
+            self.options["thresholds"] = rng.choice([0.5, 0.25, 0.9, 1e-9, rng.random()], n)
+        self.sets = [np.flatnonzero(y).tolist() for y in rng.random((SETS_A_LAYER, n)) < rng.random()]
+        self.takes_every_precision = bool(rng.random() < 0.5)
+
+
+@contextmanager
+def unusual_paths(case):
+    """Send small layers through the code for large ones: many bits before fractions, and a few features at a time."""
+    before = engine.SMALL, few_features.WIDE
+    engine.SMALL, few_features.WIDE = 0 if case.takes_every_precision else before[0], 8
+    try:
+        yield
+    finally:
+        engine.SMALL, few_features.WIDE = before
+
+
+def judge(case):
+    """Return the outcome of each label set of a layer, and what is wrong with it, if anything."""
+    try:
+        with unusual_paths(case):
+            found = lp.verify(case.weight, case.sets, n_jobs=1, **case.options)
+        found.check(n_jobs=1)
+    except Exception as error:
+        return [("wrong", f"{type(error).__name__}: {error}")] * len(case.sets)
+    return [_judge_one(case, active, int(status)) for active, status in zip(case.sets, found.status, strict=True)]
+
+
+def _judge_one(case, active, status):
+    truth = is_argmaxable(case.weight, active, **case.options)
+    if status < 0:
+        return "undecided", ""
+    if bool(status) != truth:
+        return "wrong", f"{active} was said to be {OUTCOMES[1 - status]}"
+    return OUTCOMES[1 - status], ""
+
+
+def run(n_cases, seed, start, seconds, out):
+    """Judge cases from a number on; return the counts of every combination, and the number to go on from."""
+    counts, begin, told = Counter(), time.monotonic(), time.monotonic()
+    number = start
+    try:
+        while number < start + n_cases and time.monotonic() < begin + seconds:
+            case = Case(seed, number)
+            judged = list(enumerate(judge(case), case.first))
+            for i, (outcome, fault) in judged:
+                if start <= i < start + n_cases:
+                    counts[(*case.name, outcome)] += 1
+                    if fault:
+                        print(f"case {i} (--seed {seed} --start {i} --cases 1): {fault}", file=out, flush=True)
+            number = case.first + len(judged)
+            if time.monotonic() > told + 10:
+                told = time.monotonic()
+                rate = (number - start) / (told - begin)
+                print(f"{number - start:,} of {n_cases:,} cases, {rate:.0f} a second", file=out, flush=True)
+    except KeyboardInterrupt:
+        print(f"interrupted; go on with --start {number}", file=out)
+    return counts, max(start, min(number, start + n_cases))
+
+
+def table(counts):
+    """Return one line for each rule, ties and domain, and one for all of them."""
+    head = [["rule", "ties", "domain", *OUTCOMES]]
+    lines = [[*name, *(counts[(*name, outcome)] for outcome in OUTCOMES)] for name in COMBINATIONS]
+    total = [["all", "", "", *(sum(line[3 + k] for line in lines) for k in range(len(OUTCOMES)))]]
+    cells = [[cell if isinstance(cell, str) else f"{cell:,}" for cell in line] for line in head + lines + total]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
+    return "\n".join(
+        "  ".join(c.ljust(w) if k < 3 else c.rjust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True)))
+        for line in cells
+    )
+
+
+def main(arguments=None, out=None):
+    """Run a campaign; return 1 if any verdict is wrong, else 0."""
+    out = out or sys.stdout
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=10_000, help="label sets to judge")
+    parser.add_argument("--seed", type=int, default=0, help="of all cases")
+    parser.add_argument("--start", type=int, default=0, help="number of the first case")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which to begin no further case")
+    asked = parser.parse_args(arguments)
+    print(f"seed {asked.seed}, cases {asked.start} to {asked.start + asked.cases - 1}", file=out, flush=True)
+    counts, end = run(asked.cases, asked.seed, asked.start, asked.seconds, out)
+    print(f"{table(counts)}\ncases {asked.start} to {end - 1} of seed {asked.seed}", file=out, flush=True)
+    return int(any(outcome == "wrong" and n for (*_, outcome), n in counts.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,279 @@
+"""Run the proof tests against every mutant of the trusted code: ``make mutants``.
+
+All tests are collected and run, which loads everything and tells which lines each test reaches. Then every mutant
+gets a forked process, which changes the live code and runs the tests that reach it until one fails. A mutant is
+*killed* if a test fails, the process dies or its time is over; it is *equivalent* if ``equivalent.toml`` gives the
+reason why it changes no verdict. Any other is a survivor, and the exit status is 1.
+Results are appended to a file as they come and are used again while the mutated code and the tests are the same.
+"""
+
+import argparse
+import gc
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import resource
+import sys
+import threading
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE)]
+
+import pytest  # noqa: E402
+from _pytest.runner import runtestprotocol  # noqa: E402
+from hypothesis import Phase, settings  # noqa: E402
+from mutants import Mutant, mutants_of  # noqa: E402
+
+TESTS = ["tests/proof", "tests/search/test_verify_refuses.py", "tests/search/test_radius.py"]
+Reached = dict[tuple[str, int], set[int]]  # tests by file and line
+
+
+class Campaign:
+    """A pytest plugin that runs the collected tests against mutants in place of once."""
+
+    def __init__(self, mutants: list[Mutant], store: Path, jobs: int) -> None:
+        self.mutants, self.store, self.jobs = mutants, store, jobs
+        self.results: dict[str, dict[str, Any]] = {}
+        self.killers: dict[str, list[int]] = defaultdict(list)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests once, then against each mutant that has no valid result yet."""
+        self.items = session.items
+        self.durations, self.reached = _baseline(self.items)
+        self.digests = _digests(self.items)
+        known = _read(self.store)
+        self.results = {m.name: known[m.key] for m in self.mutants if self._holds(known.get(m.key))}
+        todo = [m for m in self.mutants if m.name not in self.results]
+        print(f"{len(self.items)} tests, {sum(self.durations):.0f} s; {len(todo)} mutants to run", flush=True)
+        with open(self.store, "a") as stream:
+            for i, (mutant, result) in enumerate(_in_processes(todo, self.run, self.limit, self.jobs), 1):
+                result |= {"key": mutant.key, "mutant": mutant.name, "tests": self.digests["all"]}
+                if result["by"] is not None:
+                    result["test"] = self.digests[self.items[result["by"]].nodeid]
+                    killers = self.killers[_function(mutant)]
+                    killers[:] = [result["by"], *(k for k in killers if k != result["by"])][:8]
+                    result["by"] = self.items[result["by"]].nodeid
+                self.results[mutant.name] = result
+                print(json.dumps(result), file=stream, flush=True)
+                print(f"{i}/{len(todo)} {result['outcome']:8} {mutant.name}", flush=True)
+        return True
+
+    def _holds(self, result: dict[str, Any] | None) -> bool:
+        """Whether a result still tells the truth: no test has changed, or not the one that killed the mutant."""
+        if result is None:
+            return False
+        return result["tests"] == self.digests["all"] or self.digests.get(result["by"]) == result.get("test", "none")
+
+    def order(self, mutant: Mutant) -> list[int]:
+        """Return the tests that reach a mutant: those that killed its neighbours first, then the fastest."""
+        chosen: Iterable[int] = range(len(self.items))
+        if mutant.lines is not None:
+            path = importlib.import_module(mutant.module).__file__ or ""
+            chosen = set().union(*(self.reached.get((path, line), set()) for line in mutant.lines))
+        first = [i for i in self.killers[_function(mutant)] if i in chosen]
+        rest = sorted((i for i in chosen if i not in first), key=lambda i: (round(self.durations[i], 2), i))
+        return first + rest
+
+    def limit(self, mutant: Mutant) -> float:
+        """Return how many seconds of processor time a mutant may use."""
+        return 20 + 5 * sum(self.durations[i] for i in self.order(mutant))
+
+    def run(self, mutant: Mutant) -> int | None:
+        """Return the first test that fails, or None."""
+        order = self.order(mutant)
+        mutant.apply()
+        for i in order:
+            if any(report.failed for report in runtestprotocol(self.items[i], log=False, nextitem=None)):
+                return i
+        return None
+
+
+def _function(mutant: Mutant) -> str:
+    return f"{mutant.module}.{'.'.join(mutant.path)}"
+
+
+def _baseline(items: list[pytest.Item]) -> tuple[list[float], Reached]:
+    """Run every test and return how long it took and which lines of the trusted code it reached."""
+    reached: Reached = defaultdict(set)
+    folder = f"{os.sep}proof{os.sep}"
+    durations, current = [], 0
+
+    def local(frame: FrameType, event: str, _: Any) -> Any:
+        reached[frame.f_code.co_filename, frame.f_lineno].add(current)
+        return local
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        name = frame.f_code.co_filename
+        return local(frame, event, argument) if folder in name and "tests" not in name else None
+
+    for phase in ("compile", "trace"):
+        for current, item in enumerate(items):  # noqa: B007 - `local` reads it
+            start = time.process_time()
+            if phase == "trace":
+                threading.settrace(trace)
+                sys.settrace(trace)
+            reports = runtestprotocol(item, log=False, nextitem=None)
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            wrong = [report.longreprtext for report in reports if report.failed]
+            if wrong:
+                raise pytest.UsageError(f"{item.nodeid} fails without any mutant:\n{wrong[0]}")
+            if phase == "trace":
+                durations.append(time.process_time() - start)
+    return durations, reached
+
+
+def _digests(items: list[pytest.Item]) -> dict[str, str]:
+    """Hash each test by itself, and all files of tests together."""
+    files = b"".join(path.read_bytes() for path in sorted({item.path for item in items}))
+    every = {item.nodeid: _digest(inspect.getsource(item.obj).encode()) for item in items}  # type: ignore[attr-defined]
+    return every | {"all": _digest(files)}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _read(store: Path) -> dict[str, dict[str, Any]]:
+    if not store.exists():
+        return {}
+    return {result["key"]: result for result in map(json.loads, store.read_text().splitlines())}
+
+
+def _in_processes(
+    mutants: list[Mutant], run: Callable[[Mutant], int | None], limit: Callable[[Mutant], float], jobs: int
+) -> Iterator[tuple[Mutant, dict[str, Any]]]:
+    """Yield what happens to each mutant in a process of its own, some at a time."""
+    waiting, running = iter(mutants), {}
+    gc.collect()
+    gc.freeze()  # so that the children share the memory of all that is loaded
+    while True:
+        while len(running) < jobs and (mutant := next(waiting, None)) is not None:
+            reader, writer = os.pipe()
+            seconds = limit(mutant)
+            pid = os.fork()
+            if pid == 0:
+                os.close(reader)
+                _child(mutant, run, writer, int(seconds))
+            os.close(writer)
+            running[pid] = mutant, reader, time.monotonic() + 8 * seconds
+        if not running:
+            return
+        pid, status, seconds = _wait(running)
+        mutant, reader, _ = running.pop(pid)
+        with os.fdopen(reader) as stream:
+            answer = stream.read()
+        if not answer:
+            yield (
+                mutant,
+                {"outcome": "killed", "by": None, "seconds": seconds, "exit": os.waitstatus_to_exitcode(status)},
+            )
+        else:
+            by = json.loads(answer)
+            yield mutant, {"outcome": "survived" if by is None else "killed", "by": by, "seconds": seconds}
+
+
+def _wait(running: dict[int, Any]) -> tuple[int, int, float]:
+    """Wait for a child, and return its number, its status and its processor time; end those that sleep too long."""
+    while True:
+        for pid, (_, _, deadline) in running.items():
+            done, status, used = os.wait4(pid, os.WNOHANG)
+            if done:
+                return pid, status, round(used.ru_utime + used.ru_stime, 2)
+            if time.monotonic() > deadline:
+                os.kill(pid, 9)
+        time.sleep(0.005)
+
+
+def _child(mutant: Mutant, run: Callable[[Mutant], int | None], writer: int, seconds: int) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    resource.setrlimit(resource.RLIMIT_DATA, (8 * 2**30, 8 * 2**30))
+    try:
+        os.write(writer, json.dumps(run(mutant)).encode())
+    finally:
+        os._exit(0)
+
+
+def _equivalent() -> dict[str, str]:
+    """Return the reason for each mutant that was reviewed and found to change no verdict."""
+    groups = tomllib.loads((HERE / "equivalent.toml").read_text())["equivalent"]
+    return {name: group["reason"] for group in groups for name in group["mutants"]}
+
+
+def report(names: set[str], results: dict[str, dict[str, Any]], reasons: dict[str, str], every_module: bool) -> int:
+    """Print the figures, the reasons and the survivors; return the exit status."""
+    survived = {name for name, result in results.items() if result["outcome"] == "survived"}
+    listed, survivors = survived & set(reasons), sorted(survived - set(reasons))
+    wrong = sorted(name for name in set(reasons) & names if name in results and name not in survived)
+    stale = sorted(set(reasons) - names) if every_module else []
+    counts = Counter(reasons[name] for name in listed)
+    print(f"\n{len(results)} mutants: {len(results) - len(survived)} killed, {len(listed)} equivalent,", end=" ")
+    print(f"{len(survivors)} survivors")
+    for reason, count in counts.most_common():
+        print(f"  {count:4} equivalent: {reason}")
+    for title, found in [("survivor", survivors), ("listed, but killed", wrong), ("listed, but gone", stale)]:
+        for name in found:
+            print(f"  {title}: {name}")
+    return int(bool(survivors or stale))
+
+
+def main() -> int:
+    """Run the campaign for all modules of the trusted code, or for those that are named."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("modules", nargs="*", help="such as regions; default: all of labelproof.proof")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--only", default="", help="only mutants whose name holds this text")
+    parser.add_argument("--store", type=Path, default=ROOT / "build" / "mutants.jsonl")
+    parser.add_argument("--tests", nargs="*", default=TESTS, help="files and folders of tests")
+    parser.add_argument("--skip-listed", action="store_true", help="take the word of equivalent.toml")
+    options = parser.parse_args()
+    folder = ROOT / "src" / "labelproof" / "proof"
+    modules = options.modules or sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    options.store.parent.mkdir(exist_ok=True)
+    mutants = [m for name in modules for m in mutants_of(f"labelproof.proof.{name}") if options.only in m.name]
+    reasons = _equivalent()
+    run = [m for m in mutants if not (options.skip_listed and m.name in reasons)]
+    settings.register_profile(
+        "mutants", derandomize=True, database=None, deadline=None, phases=[Phase.explicit, Phase.generate]
+    )
+    settings.load_profile("mutants")
+    campaign = Campaign(run, options.store, options.jobs)
+    os.chdir(ROOT)
+    quiet = [
+        "-q",
+        "-s",
+        "--assert=plain",
+        "--tb=native",
+        "--no-header",
+        "--no-summary",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+    ]
+    status = pytest.main([*quiet, *options.tests], plugins=[campaign])
+    if status:
+        return int(status)
+    taken = {m.name: {"outcome": "survived"} for m in mutants if m not in run}
+    return report({m.name for m in mutants}, campaign.results | taken, reasons, not (options.modules or options.only))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

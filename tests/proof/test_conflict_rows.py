@@ -1,0 +1,164 @@
+"""The rows of a conflict in floats are those in exact numbers, and what is no row of the system is refused."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from labelproof.proof import conflicts
+from labelproof.proof.conflicts import _extra_row, _float_systems, _only_dependence, conflict_faults, exact_multipliers
+from labelproof.proof.labels import read_label_sets
+from labelproof.proof.regions import exact_row, make_layer
+
+UNIT = Fraction(1, 2**53)
+BOX = (np.array([-0.5, -np.inf, 0.0, -np.inf]), np.array([9.0, 0.25, np.inf, 8.0]))
+LAYERS = {
+    "plain": {},
+    "bias": {"bias": [0.1, -0.2, 0.0, 4.0]},
+    "thresholds": {"bias": [0.1, -0.2, 0.0, 4.0], "thresholds": [0.3, 0.4, 0.6, 0.7]},
+    "nonnegative": {"domain": "nonnegative"},
+    "below zero": {"domain": (-np.inf, 0.0)},
+    "box": {"domain": BOX},
+    "box with bias": {"domain": BOX, "bias": [0.1, -0.2, 0.0, 4.0]},
+    "topk": {"rule": "topk"},
+    "topk with bias": {"rule": "topk", "bias": [0.1, -0.2, 0.0, 4.0]},
+    "topk in a box": {"rule": "topk", "domain": BOX},
+    "sparsemax": {"rule": "sparsemax"},
+    "sparsemax in a box": {"rule": "sparsemax", "domain": BOX, "bias": [0.1, -0.2, 0.0, 4.0]},
+}
+WEIGHT = np.array([[1.0, -2.0, 0.0, 0.0], [0.1, 0.2, 0.3, 9.0], [1e-9, 3e9, 0.0, 0.0], [-5.0, 0.0, 7.0, 0.3]])
+
+
+def is_the_row(found, wanted):
+    """Whether floats are the exact row times a power of two, each within a unit."""
+    (factor,) = {2.0 ** round(np.log2(abs(f / float(w)))) for f, w in zip(found, wanted, strict=True) if w}
+    return all(
+        abs(Fraction(f) - Fraction(factor) * w) <= UNIT * abs(Fraction(f)) for f, w in zip(found, wanted, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_float_rows_are_the_exact_rows_over_a_power_of_two(name):
+    layer = make_layer(WEIGHT, **LAYERS[name])
+    rows = [*range(4), *layer.extra_rows()]
+    for size in (1, 2):
+        chosen = np.array(list(combinations(rows, size)))
+        sets = read_label_sets([[[0, 2], [], [1, 2, 3]][i % 3] for i in range(len(chosen))], 4)
+        for numbers, active, system in zip(chosen, sets, _float_systems(layer, sets, chosen), strict=True):
+            exact = [exact_row(layer, row, active) for row in numbers.tolist()]
+            kept = [column for column in zip(*exact, strict=True) if any(column)]
+            for k, row in enumerate(numbers.tolist()):
+                if row in (layer.n_labels + 1, layer.n_labels + 2):
+                    assert np.isnan(system[k]).any()  # the sum of logits is no float
+                elif not np.isin(numbers, (layer.n_labels + 1, layer.n_labels + 2)).any():
+                    assert system.shape == (size, len(kept))
+                    assert is_the_row(system[k].tolist(), [column[k] for column in kept])
+                    assert np.abs(system[k]).max() <= 1
+
+
+def test_a_row_that_underflows_beside_its_own_entries_is_left_to_exact_numbers():
+    layer = make_layer(np.array([[1e300, 1e-300], [1.0, 1.0], [-1.0, -1.0]]))
+    (system,) = _float_systems(layer, read_label_sets([[0, 1]], 3), np.array([[0, 1, 2]]))
+    assert np.isnan(system[0]).tolist() == [False, True]
+    assert not np.isnan(system[1:]).any()
+
+
+def test_extra_rows_are_unit_vectors_with_the_bound_for_a_scale():
+    layer = make_layer(np.eye(2), domain=(np.array([-1.0, 0.0]), np.array([2.0, 3.0])))
+    assert [_extra_row(layer, kind).tolist() for kind in (0, 3, 4, 5, 6)] == [
+        [0.0, 0.0, 1.0],
+        [1.0, 0.0, 1.0],
+        [0.0, 1.0, 0.0],
+        [-1.0, 0.0, 2.0],
+        [0.0, -1.0, 3.0],
+    ]
+    assert [np.isnan(_extra_row(layer, kind)).tolist() for kind in (1, 2)] == [[False, False, True]] * 2
+    cone = make_layer(np.eye(2), domain="nonnegative")
+    assert [_extra_row(cone, kind).tolist() for kind in (3, 4)] == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_without_a_bias_the_scale_is_no_part_of_a_label():
+    layer = make_layer(np.array([[1.0]]), domain=(-0.5, 9.0))
+    low, scale = layer.low_row(0), layer.scale_row
+    (fault,) = conflict_faults(layer, read_label_sets([[]], 1), [np.array([0, scale, low])])
+    assert fault == "expected rows with one linear dependence, of positive multipliers, got none"  # −0.25 is inside
+
+
+def faults(weight, active, rows, **options):
+    layer = make_layer(np.array(weight), **options)
+    return conflict_faults(layer, read_label_sets([active], len(weight)), [np.array(rows)])[0]
+
+
+@pytest.mark.parametrize("exactly", [False, True])
+def test_conflicts_of_all_sizes_are_told_from_others_at_once(exactly, monkeypatch):
+    if exactly:
+        monkeypatch.setattr(conflicts, "_positive_dependence", lambda stack: np.zeros(len(stack), np.bool_))
+    weight = np.array([[1.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.0, 0.0]])
+    layer = make_layer(weight)
+    cases = [
+        ([0, 1], [0, 1], True),
+        ([0, 1], [0, 2], False),
+        ([0, 2, 3], [0, 2, 3], True),
+        ([0, 2], [0, 2, 3], False),
+        ([4], [4], True),
+        ([0, 1, 4], [0, 1], True),
+        ([0], [0, 1], False),
+        ([], [], False),
+        ([0, 1, 2], [0, 1, 2], False),  # the third has no part
+        ([0, 4], [0, 4], False),
+        ([0, 1], [1, 0], False),
+    ]
+    sets = read_label_sets([active for active, _, _ in cases], 5)
+    found = conflict_faults(layer, sets, [np.array(rows, np.int64) for _, rows, _ in cases])
+    assert [fault is None for fault in found] == [expected for _, _, expected in cases]
+
+
+def test_multipliers_refer_to_the_rows_as_they_are():
+    layer = make_layer(np.array([[0.5, 0.0], [0.0, 3.0], [-0.25, -0.75]]))
+    found = exact_multipliers(layer, np.arange(3), np.arange(3))
+    assert [value / found[2] for value in found] == [Fraction(1, 2), Fraction(1, 4), 1]
+    assert all(value > 0 for value in found)
+    negated = exact_multipliers(layer, np.arange(0), np.arange(3))
+    assert [value / negated[2] for value in negated] == [Fraction(1, 2), Fraction(1, 4), 1]
+    assert exact_multipliers(layer, np.array([0]), np.arange(3)) is None
+    pair = make_layer(np.array([[0.5, 1.0, 0.0], [-1.0, -2.0, 0.0]]))
+    found = exact_multipliers(pair, np.arange(2), np.arange(2))
+    assert found[0] == 2 * found[1] > 0
+    assert exact_multipliers(pair, np.array([0]), np.arange(2)) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ([[1, -1]], [1, 1]),
+        ([[2, 3]], [Fraction(-3, 2), 1]),
+        ([[0, 3]], None),
+        ([[1, -1], [2, -2]], [1, 1]),
+        ([[1, 0], [0, 1]], None),
+        ([[1, -1, 0], [0, 0, 0]], None),
+        ([[0]], [1]),
+        ([[5]], None),
+    ],
+)
+def test_one_dependence_is_found_and_others_are_none(columns, expected):
+    found = _only_dependence(conflicts.flint.fmpz_mat(columns))
+    if expected is None:
+        assert found is None
+    else:
+        assert [value / found[-1] for value in found] == [Fraction(value) / expected[-1] for value in expected]
+
+
+def test_a_conflict_needs_as_many_rows_as_fit_and_at_least_one():
+    weight = [[1.0], [-1.0], [2.0]]
+    assert faults(weight, [0, 1], [0, 1]) is None
+    assert faults(weight, [0, 1], []) == "expected a conflict of 1 to 2 rows, got 0"
+    assert faults(weight, [0, 1, 2], [0, 1, 2]) == "expected a conflict of 1 to 2 rows, got 3"
+    assert faults([[0.0]], [0], [0]) is None
+    for rows in ([0, 0], [1, 0], [-1, 0], [0, 3], [0, 9]):
+        assert "expected a conflict of different rows of the system" in faults(weight, [0, 1], rows)
+    assert "expected a conflict of different rows" in faults(weight, [0, 1], [1, 3], domain="nonnegative")
+    assert faults(weight, [1], [1, 6], domain="nonnegative") is None
+    assert faults(weight, [0], [1, 6], domain="nonnegative", ties="inactive") == (
+        "expected a conflict with a strict inequality, got only weak ones"
+    )

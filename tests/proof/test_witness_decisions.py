@@ -1,0 +1,155 @@
+"""A witness is judged by its exact logits, wherever within their slacks the float logits lie."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from labelproof.proof import witnesses
+from labelproof.proof.labels import read_label_sets
+from labelproof.proof.regions import make_layer
+from labelproof.proof.rounding import Logits, float_rows
+from labelproof.proof.witnesses import _show, witness_faults
+
+
+def support(logits, t):
+    """Return the support of sparsemax(t·z) and its threshold, from the largest logit down."""
+    ordered = sorted(logits, reverse=True)
+    size = max(k for k in range(1, len(ordered) + 1) if ordered[k - 1] * k > sum(ordered[:k]) - 1 / t)
+    tau = (sum(ordered[:size]) - 1 / t) / size
+    return {i for i, z in enumerate(logits) if z > tau}, tau
+
+
+def proves(rule, ties, logits, active, t):
+    """Whether logits lead to the active labels and no others, by the definition of the rule."""
+    inactive = [z for i, z in enumerate(logits) if i not in active]
+    actives = [z for i, z in enumerate(logits) if i in active]
+    if rule == "topk":
+        return not actives or not inactive or min(actives) > max(inactive)
+    if rule == "sigmoid":
+        tau = Fraction(0)
+        if not all(z > 0 for z in actives) or any(z > 0 for z in inactive):
+            return False
+    else:
+        found, tau = support(logits, t)
+        if found != active:
+            return False
+    return ties == "inactive" or tau not in inactive
+
+
+@pytest.mark.parametrize("ties", ["open", "inactive"])
+@pytest.mark.parametrize("rule", ["sigmoid", "topk", "sparsemax"])
+def test_no_float_logit_within_its_slack_changes_the_verdict(rule, ties):
+    rng = np.random.default_rng([len(rule), len(ties)])
+    check, seen = getattr(witnesses, f"_{rule}_fault"), set()
+    for _ in range(120):
+        weight, bias, t = rng.integers(-2, 3, size=(3, 2)), rng.integers(-1, 2, size=3), rng.choice([0.5, 1.0, 4.0])
+        layer = make_layer(weight, rule=rule, ties=ties, temperature=float(t), bias=bias)
+        x = tuple(Fraction(int(c), int(rng.integers(1, 4))) for c in rng.integers(-2, 3, size=2))
+        logits = [
+            sum(int(w) * c for w, c in zip(row, x, strict=True)) + int(b) for row, b in zip(weight, bias, strict=True)
+        ]
+        exponent, slack = int(rng.integers(-3, 4)), rng.choice([0.0, 0.5, 3.0, np.inf], size=3) + 1e-12
+        z = np.array([float(value / Fraction(2) ** exponent) for value in logits])
+        z += rng.choice([-0.99, 0.0, 0.99], size=3) * np.where(np.isinf(slack), 5.0, slack)
+        for active in ({0, 1, 2}, {0}, {0, 2}, set()) if rng.random() < 0.5 else ({1}, {1, 2}, {2}, {0, 1}):
+            expected = proves(rule, ties, logits, active, Fraction(t))
+            fault = check(layer, np.array(sorted(active), np.int64), x, Logits(z.copy(), slack.copy(), exponent))
+            assert (fault is None) == expected
+            seen.add(expected)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_float_logit_as_far_off_as_its_slack_hides_no_tie(sign):
+    plain = make_layer(np.eye(2))
+    x, active, slack = np.zeros(2), np.array([0]), np.full(2, 0.5)
+    assert witnesses._sigmoid_fault(plain, active, x, Logits(np.array([0.5, -0.5]), slack, 0)) is not None
+    compared = make_layer(np.eye(2), rule="topk")
+    z = np.array([1.5, 0.5]) - (sign < 0) * 4
+    assert witnesses._topk_fault(compared, active, x + z.mean(), Logits(z, slack, 0)) is not None
+
+
+@pytest.mark.parametrize(
+    "x", [(2.0, 1 + 2.0**-52), (-1.0, -2 + 2.0**-51), (-1e6, -1e5), (-100.0, -100.5), (1e6, 1e6 - 0.5)]
+)
+def test_a_logit_just_above_the_threshold_of_sparsemax_is_seen(x):
+    layer, active, exact = make_layer(np.eye(2), rule="sparsemax"), np.array([0]), np.array(x)
+    for slack in (0.0, 1e-9):
+        fault = witnesses._sparsemax_fault(layer, active, exact, Logits(exact.copy(), np.full(2, slack), 0))
+        assert "label 1: expected a logit below the threshold" in fault
+
+
+def test_the_first_feature_outside_is_named_and_each_side_is_looked_at():
+    layer = make_layer(np.eye(3), domain=(-1.0, 1.0))
+    for x, word in (
+        (np.array([0.0, 2.0, 3.0]), "feature 1: expected a value ≤ 1.0, got 2"),
+        ((0, -3, -2), "feature 1: "),
+    ):
+        assert word in witnesses._domain_fault(layer, x)
+    above_alone = replace(layer, low=None)
+    assert "expected a value ≤ 1.0" in witnesses._domain_fault(above_alone, np.array([0.0, 0.0, 2.0]))
+    assert witnesses._domain_fault(above_alone, np.array([-9.0, 0.0, 1.0])) is None
+
+
+def test_labels_far_from_their_boundary_need_no_exact_numbers(monkeypatch):
+    asked = []
+    monkeypatch.setattr(witnesses, "integers", lambda numbers: asked.append(numbers))
+    weight = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    for rule in ("sigmoid", "topk"):
+        layer = make_layer(weight, rule=rule)
+        sets = read_label_sets([[0, 1]], 3)
+        assert witness_faults(layer, float_rows(layer), sets, [np.array([0.5, 0.25])]) == [None]
+    assert asked == []
+
+
+def test_under_sparsemax_only_active_labels_need_exact_numbers(monkeypatch):
+    asked = []
+    exact = witnesses._exact_logits
+    monkeypatch.setattr(witnesses, "_exact_logits", lambda *a: asked.append(a[1].tolist()) or exact(*a))
+    layer = make_layer(np.eye(3), rule="sparsemax")
+    sets = read_label_sets([[0, 1], [2]], 3)
+    points = [np.array([1.0, 0.75, -1.0]), np.array([-(2.0**30), -(2.0**40), 1.0])]
+    assert witness_faults(layer, float_rows(layer), sets, points) == [None, None]
+    assert asked == [[0, 1], [], [2], []]
+
+
+def test_a_threshold_beyond_all_floats_is_compared_too():
+    layer = make_layer(np.array([[1.0], [2.0]]), rule="sparsemax", temperature=2.0**-1000)
+    sets = read_label_sets([[0, 1], [1], [0]], 2)
+    found = witness_faults(layer, float_rows(layer), sets, [np.array([1.0])] * 3)
+    assert [fault is None for fault in found] == [True, False, False]
+    huge = (Fraction(2) ** 1500,)
+    found = witness_faults(layer, float_rows(layer), sets, [huge] * 3)
+    assert [fault is None for fault in found] == [False, True, False]
+
+
+def test_sets_with_a_fault_of_their_domain_disturb_no_others():
+    layer = make_layer(np.eye(2), domain=(-1.0, 1.0))
+    sets = read_label_sets([[0], [0, 1], [1]], 2)
+    points = [np.array([2.0, -1.0]), np.array([1.0, 1.0]), np.array([1.0, 1.0])]
+    first, second, third = witness_faults(layer, float_rows(layer), sets, points)
+    assert first == "feature 0: expected a value ≤ 1.0, got 2"
+    assert second is None
+    assert third == "label 0: expected a negative logit, got 1"
+    assert witness_faults(layer, float_rows(layer), sets.slice(0, 0), []) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (Fraction(0), "0"),
+        (Fraction(-7), "-7"),
+        (Fraction(2**53 - 1), "9007199254740991"),
+        (Fraction(2**53), "9.0072e+15"),
+        (Fraction(-(2**53)), "-9.0072e+15"),
+        (Fraction(1, 3), "0.333333"),
+        (Fraction(10) ** 400, "a number beyond 1e308"),
+        (-(Fraction(10) ** 400), "a number below -1e308"),
+        (Fraction(1, 10**400), "a number below 1e-323"),
+        (-Fraction(1, 10**400), "a number above -1e-323"),
+    ],
+)
+def test_numbers_are_shown_to_six_digits_or_by_where_they_are(number, shown):
+    assert _show(number) == shown

@@ -1,0 +1,164 @@
+"""Time limits are kept by every part of the search, measured on a clock that moves only when it is told to."""
+
+import math
+
+import numpy as np
+import pytest
+
+import labelproof as lp
+from labelproof.proof.labels import read_label_sets
+from labelproof.proof.regions import make_layer
+from labelproof.search import active_set_kernels, engine, few_features, many_bits, propose, time_limits
+from labelproof.search.findings import Finding
+from labelproof.search.time_limits import OutOfTimeError, deadline_after, stop_after, time_left
+
+
+class Clock:
+    """Seconds that pass when somebody waits, and a little whenever somebody looks."""
+
+    def __init__(self, seconds_a_look=0.0):
+        self.seconds, self.seconds_a_look = 100.0, seconds_a_look
+
+    def perf_counter(self):
+        self.seconds += self.seconds_a_look
+        return self.seconds
+
+    def wait(self, seconds):
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(time_limits, "time", clock)
+    return clock
+
+
+def gaussian(*shape, seed=0):
+    return np.random.default_rng([seed, *shape]).normal(size=shape)
+
+
+def test_a_deadline_stops_what_would_pass_it(clock):
+    deadline = deadline_after(2.0)
+    stop_after(deadline)
+    stop_after(deadline, cost=1.9)
+    with pytest.raises(OutOfTimeError):
+        stop_after(deadline, cost=2.1)
+    clock.wait(2.0)
+    with pytest.raises(OutOfTimeError):
+        stop_after(deadline)
+    stop_after(deadline_after(None), cost=1e9)
+
+
+def test_each_label_set_of_many_pays_its_share(clock):
+    start = time_limits.now()
+    clock.wait(6.0)
+    assert time_left(5.0, start, 3) == 3.0
+    assert time_left(1.0, start, 3) == 0.0
+    assert time_left(None, start, 3) is None
+
+
+def test_rounds_with_more_features_share_one_time_limit(clock, monkeypatch):
+    monkeypatch.setattr(few_features, "WIDE", 8)
+    layer = make_layer(-np.random.default_rng(0).uniform(1, 2, (2, 1000)))
+    sets = read_label_sets([[0], [1]], 2)
+    given = []
+
+    def decide(narrow, some, seconds):
+        given.append(seconds)
+        clock.wait(3.0 * len(some))
+        return [Finding(conflict=np.array([0, 1]))] * len(some)
+
+    monkeypatch.setattr(few_features, "_pulls", lambda layer, *_: np.arange(1.0, layer.d + 1))
+    answers = few_features.search_few_features(layer, sets, decide, 10.0)
+    assert given == [10.0, 7.0, 4.0, 1.0]
+    assert [answer.reason for answer in answers] == ["no proof within the time limit of 10.0 s"] * 2
+
+
+def test_a_conflict_that_takes_too_long_to_lift_or_to_prove_is_undecided(clock, monkeypatch):
+    monkeypatch.setattr(few_features, "WIDE", 8)
+    weight = -np.random.default_rng(0).uniform(1, 2, (3, 60))
+    options = {"domain": "nonnegative", "time_limit": 10.0, "n_jobs": 1}
+    assert lp.verify(weight, [[0]], **options).status.tolist() == [0]
+    for module, name in ((few_features, "SECONDS_OF_A_DEPENDENCE"), (engine, "SECONDS_A_NUMBER")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, 1.0)
+            found = lp.verify(weight, [[0]], **options)
+            assert found.status.tolist() == [-1]
+            assert found[0].reason == "no proof within the time limit of 10.0 s"
+
+
+def test_the_finer_searches_have_what_the_first_one_left(clock, monkeypatch):
+    first, deadlines = engine.search, []
+
+    def slow_search(*arguments):
+        clock.wait(1.4)
+        guesses = first(*arguments)
+        guesses.outcome[:] = -1
+        return guesses
+
+    monkeypatch.setattr(engine, "search", slow_search)
+    monkeypatch.setattr(engine, "_escalate", lambda *all: deadlines.append(all[-1]))
+    found = lp.verify(np.eye(2), [[0], [1]], time_limit=1.0)
+    assert deadlines == [pytest.approx(clock.seconds + 0.3)] * 2
+    assert [found[i].reason for i in range(2)] == ["no proof within the time limit of 1.0 s"] * 2
+
+
+def searched(weight, active, deadline):
+    layer = make_layer(weight)
+    system = propose.search_system(layer)
+    sets = read_label_sets([active], layer.n_labels)
+    return propose.search_one(layer, system, sets, np.empty(0, np.int64), deadline)
+
+
+@pytest.mark.parametrize(("active", "outcome"), [(range(40), 0), ([], 1)])
+def test_a_search_in_slices_ends_like_one_without(clock, monkeypatch, active, outcome):
+    weight = np.abs(gaussian(120, 30)) if outcome else gaussian(120, 30)
+    monkeypatch.setattr(propose, "STEPS_OF_ONE_FEATURE", 0)  # one step at a time
+    whole, sliced = (searched(weight, active, deadline) for deadline in (math.inf, deadline_after(1.0)))
+    assert whole.outcome.tolist() == sliced.outcome.tolist() == [outcome]
+    assert sliced.outcome[0] == 0 or (weight @ sliced.points[0] < 0).all()
+
+
+def test_a_search_is_given_up_within_a_slice_of_its_deadline(clock, monkeypatch):
+    calls, kernel = [], active_set_kernels.dual_active_set
+
+    def counted(*arguments):
+        calls.append(arguments)
+        clock.wait(1.0)
+        return kernel(*arguments)
+
+    monkeypatch.setattr(active_set_kernels, "dual_active_set", counted)
+    monkeypatch.setattr(propose, "STEPS_OF_ONE_FEATURE", 0)
+    with pytest.raises(OutOfTimeError):
+        searched(gaussian(120, 30), range(40), deadline_after(3.0))
+    assert len(calls) == 3
+
+
+def test_extended_rows_are_built_in_as_many_attempts_as_it_takes(clock):
+    layer = make_layer(gaussian(100, 4), bias=gaussian(100), domain="nonnegative")
+    system = propose.search_system(layer)
+    rows, whole = (many_bits.ExtendedRows(layer, system) for _ in range(2))
+    whole.build(math.inf)
+    clock.seconds_a_look = 1.0
+    attempts = 1
+    while True:
+        try:
+            rows.build(deadline_after(3.0))
+            break
+        except OutOfTimeError:
+            attempts += 1
+    assert attempts == 4  # of 105 rows, 32 at a time
+    places, signs = list(range(105)), [1] * 105
+    assert rows.some(places, signs).tolist() == whole.some(places, signs).tolist()
+
+
+def test_a_matrix_whose_inverse_takes_too_long_is_not_inverted(clock, monkeypatch):
+    layer = make_layer(gaussian(30, 20))
+    rows = many_bits.ExtendedRows(layer, propose.search_system(layer))
+    active, start = np.arange(5), np.arange(10)
+    outcome, *_ = many_bits.search_extended(rows, active, start, 384, deadline_after(1.0))
+    assert outcome in {0, 1}
+    monkeypatch.setattr(many_bits, "SECONDS_OF_AN_INVERSE", 1.0)
+    with pytest.raises(OutOfTimeError):
+        many_bits.search_extended(rows, active, start, 384, deadline_after(1.0))
