@@ -29,7 +29,7 @@ def main() -> dict[str, float]:
     unseen, truth = documents(200, seed=1)
     micro_f1 = make_scorer(f1_score, average="micro")
     search = GridSearchCV(
-        make_pipeline(TfidfVectorizer(), MultiLabelClassifier(slack=10, epochs=15, lr=0.05, random_state=0)),
+        make_pipeline(TfidfVectorizer(), MultiLabelClassifier("dft", slack=10, epochs=15, lr=0.05, random_state=0)),
         {"multilabelclassifier__loss": ["bce", "sigmoid-f1"]},
         scoring=micro_f1,
         cv=2,

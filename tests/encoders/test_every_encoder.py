@@ -256,4 +256,4 @@ def test_a_pretrained_encoder_needs_a_path(kind):
 
 
 def test_every_kind_is_in_these_tests():
-    assert set(KIND.values()) == set(WRONG) == set(labelproof.encoders.KINDS)
+    assert set(KIND.values()) == set(WRONG) == set(labelproof.encoders.KINDS) - {"views"}  # which the recipe chooses

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact_oracle import fourier_motzkin, is_argmaxable, logit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 import labelproof as lp
+from exact_oracle import fourier_motzkin, is_argmaxable, logit
 
 RULES = ("sigmoid", "topk", "sparsemax")
 TIES = ("open", "inactive")

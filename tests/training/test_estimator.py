@@ -37,13 +37,14 @@ def problem():
 
 
 def classifier(**options):
-    return MultiLabelClassifier(**{"slack": 5, "epochs": 10, "random_state": 0} | options)
+    return MultiLabelClassifier(**{"head": "dft", "slack": 5, "epochs": 10, "random_state": 0} | options)
 
 
-def test_the_checks_of_scikit_learn_pass():
+@pytest.mark.parametrize("options", [{"head": "dft", "epochs": 12, "lr": 0.05}, {"budget": "fast"}])
+def test_the_checks_of_scikit_learn_pass(options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings, scikit-learn's and ours
-        results = check_estimator(MultiLabelClassifier(epochs=12, lr=0.05, random_state=0), on_fail=None, on_skip=None)
+        results = check_estimator(MultiLabelClassifier(random_state=0, **options), on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
     assert failed == {}
     assert len(results) > 50
@@ -260,3 +261,28 @@ def test_a_wrong_option_is_refused_when_it_is_used(problem):
         classifier(loss="focall").fit(*problem)
     with pytest.raises(ValueError, match=r"head\.kind"):
         classifier(head="dtf").fit(*problem)
+
+
+TEXTS = ["red wine and cheese", "white wine", "a fast red car", "a slow car", "cheese and bread", "red bread"] * 8
+TAGS = np.array([[int(word in text) for word in ("wine", "car", "red")] for text in TEXTS])
+
+
+def test_without_options_it_reads_texts():
+    clf = MultiLabelClassifier(budget="fast", random_state=0).fit(TEXTS, TAGS)
+    assert clf.predict(["a red car", "wine"]).tolist() == [[0, 1, 1], [1, 0, 0]]
+    assert clf.predict_proba(TEXTS).shape == TAGS.shape
+    assert clf.tune(TEXTS, TAGS).rule_.metric == "micro-f1"
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        MultiLabelClassifier(budget="fast").fit(TEXTS[:3], TAGS)
+
+
+def test_without_options_it_takes_missing_values_and_sparse_features(problem):
+    X, Y = problem
+    gaps = X.copy()
+    gaps[::7, 3] = np.nan
+    assert MultiLabelClassifier(budget="fast", random_state=0).fit(gaps, Y).predict(gaps).shape == Y.shape
+    with pytest.raises(ValueError, match="NaN"):
+        classifier().fit(gaps, Y)
+    sparse = scipy.sparse.csr_array(np.where(X > 1, X, 0))
+    found = MultiLabelClassifier(budget="fast", random_state=0).fit(sparse, scipy.sparse.csr_array(Y)).predict(sparse)
+    assert scipy.sparse.issparse(found)

@@ -9,6 +9,17 @@ import typer
 from rich.console import Console
 
 from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.data_options import (
+    DataFormat,
+    DataPath,
+    FeatureColumns,
+    GroupColumn,
+    LabelColumns,
+    LabelSeparator,
+    SplitColumn,
+    TextColumns,
+    one_or_many,
+)
 from labelproof.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -26,37 +37,14 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the report, the models and the proofs.")
     ] = FOLDER,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="PATH",
-            help="Your own data, in any format that load_dataset reads; by default they are made up.",
-            show_default=False,
-        ),
-    ] = None,
-    format: Annotated[  # noqa: A002 - the word that users look for
-        str | None, typer.Option("--format", help="Format of PATH; by default its name tells.", show_default=False)
-    ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option("--text", metavar="COLUMN", help="Column of the text; several are joined.")
-    ] = None,
-    labels: Annotated[
-        list[str] | None,
-        typer.Option("--labels", metavar="COLUMN", help="Column of the labels, or several columns of 0 and 1."),
-    ] = None,
-    features: Annotated[
-        list[str] | None, typer.Option("--features", metavar="COLUMN", help="Columns of features instead of a text.")
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that says train, valid or test.", show_default=False)
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Examples of one group stay together.", show_default=False)
-    ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="What stands between labels in a string; by default ; or |.", show_default=False)
-    ] = None,
+    data: DataPath = None,
+    format: DataFormat = None,  # noqa: A002 - the word that users look for
+    text: TextColumns = None,
+    labels: LabelColumns = None,
+    features: FeatureColumns = None,
+    split: SplitColumn = None,
+    group: GroupColumn = None,
+    separator: LabelSeparator = None,
     min_count: Annotated[int, typer.Option(help="Leave out labels with fewer training examples.", min=1)] = 1,
     width: Annotated[
         int | None,
@@ -84,9 +72,9 @@ def demo(
             dataset = load_dataset(
                 data,
                 format=format,
-                text=_one(text),
-                labels=_one(labels),
-                features=_one(features),
+                text=one_or_many(text),
+                labels=one_or_many(labels),
+                features=one_or_many(features),
                 split=split,
                 group=group,
                 separator=separator,
@@ -152,10 +140,6 @@ def _table(outcomes: "Sequence[Outcome]") -> "Table":
             f"{one.train_seconds + one.verify_seconds:.0f} s",
         )
     return lines
-
-
-def _one(values: list[str] | None) -> str | list[str] | None:
-    return values[0] if values and len(values) == 1 else values
 
 
 @contextmanager

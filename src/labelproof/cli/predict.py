@@ -78,7 +78,7 @@ def _predictions(
 ) -> Iterator[dict[str, Any]]:
     from labelproof.models.inputs import columns_for, iter_batches, iter_inputs
 
-    kind, width = model.encoder.kind, getattr(model.encoder, "n_features", None)
+    kind, width = model.encoder.input_kind, getattr(model.encoder, "n_features", None)
     if str(source) == "-":
         inputs = _lines_of_standard_input()
     else:

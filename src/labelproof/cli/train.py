@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, plural, print_json, progress_wanted, table
+from labelproof.cli.data_options import (
+    DataFormat,
+    DataPath,
+    FeatureColumns,
+    GroupColumn,
+    LabelColumns,
+    LabelSeparator,
+    SplitColumn,
+    TextColumns,
+    one_or_many,
+)
 from labelproof.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from labelproof.training import Fitted
+    from labelproof.training import Fitted, TrainConfig
 
 __all__ = ["train"]
 
@@ -17,7 +28,7 @@ __all__ = ["train"]
 def train(
     config: Annotated[
         Path | None,
-        typer.Argument(help="YAML file; see --template.", show_default=False),
+        typer.Argument(help="YAML file, where one wants to choose; see --template.", show_default=False),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -27,25 +38,60 @@ def train(
         Path | None,
         typer.Option("--output", "-o", help="Folder of the run; the model goes into its folder 'model'."),
     ] = None,
+    data: DataPath = None,
+    format: DataFormat = None,  # noqa: A002 - the word that users look for
+    text: TextColumns = None,
+    labels: LabelColumns = None,
+    features: FeatureColumns = None,
+    split: SplitColumn = None,
+    group: GroupColumn = None,
+    separator: LabelSeparator = None,
+    test: Annotated[float, typer.Option(help="Share to hold out as test part, if there is none.", min=0, max=0.9)] = 0,
+    metric: Annotated[str, typer.Option(help="What thresholds serve: micro-f1, macro-f1, samples-f1, …")] = "micro-f1",
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Time, such as 10m, or fast; by default ten times a plain SVM grid.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of parts, folds and networks.", min=0)] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where this run was interrupted.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print a configuration with comments.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model on your data."""
+    """Train a model on your data: with --data the best that can be had without choosing anything.
+
+    Several views of the data and several models are tried on held-out folds, blended, calibrated and trained again on
+    all examples. A configuration file chooses encoder, head, loss and rule instead.
+    """
     if template:
         from labelproof.training.template import TEMPLATE
 
         print(TEMPLATE, end="")
         return
-    if config is None:
-        raise ValueError("expected the file of a configuration; labelproof train --template prints one")
     if output is None:
         raise ValueError("expected --output with the folder of the run")
-    from labelproof.training.config_files import read_config
+    if (config is None) == (data is None):
+        raise ValueError("expected --data with the data, or the file of a configuration (--template prints one)")
+    if config is not None:
+        from labelproof.training.config_files import read_config
 
-    settings = read_config(config, overrides or [])
-    if settings.data.path is None:
-        raise ValueError("data.path must say where the data are, got none")
+        settings = read_config(config, overrides or [])
+        if settings.data.path is None:
+            raise ValueError("data.path must say where the data are, got none")
+    else:
+        columns = {"text": text, "labels": labels, "features": features}
+        settings = _recipe_config(
+            {
+                "path": data,
+                "format": format,
+                **{name: one_or_many(value) for name, value in columns.items()},
+                "split": split,
+                "group": group,
+                "separator": separator,
+                "test": test,
+            },
+            {"metric": metric, **({} if budget is None else {"budget": budget})},
+            seed,
+        )
 
     from labelproof.data import load_dataset
     from labelproof.models import Model
@@ -54,12 +100,23 @@ def train(
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
     settings = with_feature_columns(settings, dataset)
-    fitted = fit(settings, dataset, out=output, resume=resume, progress=progress_wanted() and not as_json)
+    quiet = as_json or (settings.head.kind != "auto" and not progress_wanted())
+    try:
+        fitted = fit(settings, dataset, out=output, resume=resume, progress=not quiet)
+    except KeyboardInterrupt:
+        raise ValueError("interrupted: the same command with --resume goes on after what was finished") from None
     Model.of(fitted).save(output / "model")
     if as_json:
         print_json({"output": str(output), **_summary(fitted)})
     else:
         _print(fitted, output)
+
+
+def _recipe_config(data: dict[str, Any], head: dict[str, Any], seed: int) -> "TrainConfig":
+    from labelproof.training import TrainConfig
+
+    given = {name: value for name, value in data.items() if value is not None}
+    return TrainConfig.from_dict({"data": given, "head": {"kind": "auto", **head}, "trainer": {"seed": seed}})
 
 
 def _summary(fitted: "Fitted") -> dict[str, Any]:
@@ -68,9 +125,10 @@ def _summary(fitted: "Fitted") -> dict[str, Any]:
         "n_labels": len(fitted.label_names),
         "examples": fitted.metrics["sizes"],
         "epochs": len(fitted.history),
-        "seconds": round(sum(row["seconds"] for row in fitted.history), 3),
+        "seconds": round(sum(row["seconds"] for row in fitted.history or fitted.tried), 3),
         "head": {"kind": fitted.config.head.kind, **fitted.config.head.options},
         "metrics": metrics,
+        **({"tried": fitted.tried, "notes": fitted.notes} if fitted.tried else {}),
     }
 
 
@@ -80,9 +138,14 @@ def _print(fitted: "Fitted", output: Path) -> None:
     summary, out = _summary(fitted), console()
     sizes = ", ".join(f"{size:,} for {name}" for name, size in summary["examples"].items())
     out.print(f"{plural(summary['n_labels'], 'label')}; examples: {sizes}")
-    how = f"C = {summary['head']['C']:g}, solved" if "C" in summary["head"] else plural(summary["epochs"], "epoch")
-    out.print(f"{how} in {summary['seconds']:.1f} s")
-    parts = summary["metrics"]
+    if fitted.tried:
+        _print_tried(fitted)
+    else:
+        how = f"C = {summary['head']['C']:g}, solved" if "C" in summary["head"] else plural(summary["epochs"], "epoch")
+        out.print(f"{how} in {summary['seconds']:.1f} s")
+    parts = {
+        ("out of fold" if fitted.tried and part == "validation" else part): v for part, v in summary["metrics"].items()
+    }
     if parts:
         lines = table("metric", *parts)
         for name in SHOWN:
@@ -92,3 +155,15 @@ def _print(fitted: "Fitted", output: Path) -> None:
         out.print(lines)
     out.print(f"\nWritten to {output}. Next:", soft_wrap=True)
     out.print(f"  labelproof predict {output}/model INPUT -o predictions.jsonl", soft_wrap=True)
+
+
+def _print_tried(fitted: "Fitted") -> None:
+    out = console()
+    lines = table("tried, out of fold", "micro-F1", "macro-F1", "P@1", "log loss", "seconds")
+    for row in fitted.tried:
+        scores = (f"{row[name]:.4f}" for name in ("micro-f1", "macro-f1", "precision@1"))
+        lines.add_row(row["member"], *scores, f"{row['log loss']:.5f}", f"{row['seconds']:.1f}")
+    out.print(lines)
+    for note in fitted.notes:
+        out.print(note)
+    out.print()

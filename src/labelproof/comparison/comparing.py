@@ -113,7 +113,7 @@ class _Questions:
 def _scores(model: Model, test: Dataset, k: int) -> dict[str, float]:
     """Evaluate the model on the test part, block by block."""
     stream, start = Accumulator(["micro-f1", "macro-f1", f"f1@{k}"]), 0
-    for logits in model.iter_logits(inputs_of(test, model.encoder.kind)):
+    for logits in model.iter_logits(inputs_of(test, model.encoder.input_kind)):
         truth = test.labels[start : start + len(logits)]
         stream.update(truth, y_pred=model.rule.decide(logits, sparse=True), y_score=logits)
         start += len(logits)

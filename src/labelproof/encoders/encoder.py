@@ -46,6 +46,11 @@ class Encoder(nn.Module, ABC):
     options: Any
     show_progress: bool = False
 
+    @property
+    def input_kind(self) -> str:
+        """The kind of encoder whose inputs this one reads: its own, for most."""
+        return self.kind
+
     @classmethod
     def fitted(cls, inputs: Any, **options: Any) -> Self:
         """Return an encoder that has learned what it needs, such as its vocabulary, from the training inputs.

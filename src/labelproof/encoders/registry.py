@@ -14,6 +14,7 @@ from labelproof.encoders.options import did_you_mean
 from labelproof.encoders.tfidf import TfidfEncoder
 from labelproof.encoders.token_vectors import StaticEncoder
 from labelproof.encoders.transformer import TransformerEncoder
+from labelproof.encoders.views.encoder import ViewsEncoder
 from labelproof.errors import ModelFormatError
 
 __all__ = ["KINDS", "build", "load"]
@@ -29,6 +30,7 @@ KINDS: dict[str, type[Encoder]] = {
         StaticEncoder,
         TransformerEncoder,
         ImageEncoder,
+        ViewsEncoder,
     )
 }
 

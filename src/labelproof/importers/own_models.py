@@ -105,7 +105,14 @@ def _before(encoder: "Encoder | None", head: Any) -> Before:
         return after("relu")
     from labelproof.encoders.bag_of_words import BagOfWordsEncoder
     from labelproof.encoders.features import FeatureEncoder
+    from labelproof.encoders.views.encoder import ViewsEncoder
 
+    if isinstance(encoder, ViewsEncoder):
+        low, high = encoder.domain()
+        if (low >= 0).all():
+            reason = "The features are weights of terms, or have passed ReLU, so they are nonnegative."
+            return Before(encoder.kind, "nonnegative", reason)
+        return Before(encoder.kind, (low, high), "Each feature is within the bounds of its view.")
     if isinstance(encoder, BagOfWordsEncoder | FeatureEncoder) and encoder.bag is not None:
         return after("relu")
     if isinstance(encoder, BagOfWordsEncoder):

@@ -6,6 +6,7 @@
     model.safetensors   weights, as encoder.* and head.*
     labels.json         names of the labels, in the order of the logits
     rule.json           the decision rule
+    rules/              rules for other metrics, if there are any: macro-f1.json and so on
     encoder/            files of the encoder, such as a vocabulary
     metrics.json        of the validation and test data
     README.md           a model card
@@ -80,7 +81,8 @@ def load_model(directory: str | Path) -> Model:
             encoder = encoders.load(head["encoder"], folder / "encoder")
             layer = build_head(config.head, encoder.width, len(names))
         _load_weights(nn.ModuleDict({"encoder": encoder, "head": layer}), folder / "model.safetensors")
-        return Model(encoder, layer, tuple(names), load_rule(folder / "rule.json"), config, metrics)
+        rules = {path.stem: load_rule(path) for path in sorted((folder / "rules").glob("*.json"))}
+        return Model(encoder, layer, tuple(names), load_rule(folder / "rule.json"), config, metrics, rules)
     except (ConfigError, KeyError, DataFormatError, ValueError) as error:
         raise ModelFormatError(f"{folder}: {_sentence(error)}") from error
     except FileNotFoundError as error:
@@ -105,6 +107,10 @@ def _write(model: Model, folder: Path) -> None:
         _write_text(folder / name, text + "\n")
     _write_text(folder / "README.md", model_card(model))
     model.rule.save(folder / "rule.json")
+    if model.rules:
+        (folder / "rules").mkdir()
+    for name, rule in model.rules.items():
+        rule.save(folder / "rules" / f"{name}.json")
     parts = nn.ModuleDict({"encoder": model.encoder, "head": model.head})
     tensors = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in parts.state_dict().items()}
     try:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ class Model:
         How the model was trained.
     metrics
         Of its validation and test data.
+    rules
+        Rules for other metrics, by their names; see `for_metric`.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Model:
     rule: Rule
     config: TrainConfig = field(default_factory=TrainConfig)
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rules: dict[str, Rule] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = tuple(self.label_names)
@@ -82,7 +85,15 @@ class Model:
     @classmethod
     def of(cls, fitted: Fitted) -> "Model":
         """Return the model that training gave."""
-        return cls(fitted.encoder, fitted.head, fitted.label_names, fitted.rule, fitted.config, fitted.metrics)
+        parts = fitted.encoder, fitted.head, fitted.label_names, fitted.rule, fitted.config, fitted.metrics
+        return cls(*parts, fitted.rules)
+
+    def for_metric(self, name: str) -> "Model":
+        """Return the same model with the rule that serves a metric, such as "macro-f1"."""
+        if name not in self.rules:
+            known = ", ".join(self.rules) or "none"
+            raise ValueError(f"metric must be one that the model has a rule for ({known}), got {name!r}")
+        return replace(self, rule=self.rules[name])
 
     @property
     def n_labels(self) -> int:
@@ -188,7 +199,7 @@ class Model:
         if new is not None and unknown == "error":
             raise ValueError(f"examples must have no labels but those of the model, got {new!r}")
         known = dataset.restrict_to(self.label_names, unknown=unknown)
-        return metrics_of(known.labels, self.iter_logits(inputs_of(known, self.encoder.kind)), self.rule)
+        return metrics_of(known.labels, self.iter_logits(inputs_of(known, self.encoder.input_kind)), self.rule)
 
     def save(self, directory: str | Path) -> None:
         """Write the model to a folder, in one step; see `labelproof.models.directory`."""

@@ -7,10 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 from torch import nn
 
+from labelproof.decisions.tuning import set_metric
 from labelproof.encoders import KINDS
 from labelproof.encoders.options import did_you_mean
 from labelproof.metrics import by_name
 from labelproof.training import choices
+from labelproof.training.recipe.budget import parse_budget
 
 __all__ = [
     "ConfigError",
@@ -33,6 +35,7 @@ HEAD_OPTIONS = {
     "dft": {"k", "slack", "order", "nodes", "scale", "start"},
     "linear": {"relu", "bias", "start"},
     "svm": {"C"},
+    "auto": {"metric", "budget"},
 }
 
 
@@ -114,7 +117,7 @@ class EncoderConfig(Choice):
 class HeadConfig(Section):
     """The output layer. An option that is None is not given; one that the kind does not have is refused."""
 
-    kind: Literal["bottleneck", "dft", "linear", "svm"] = "dft"
+    kind: Literal["auto", "bottleneck", "dft", "linear", "svm"] = "dft"
     d: PositiveInt | None = None
     k: PositiveInt | None = None
     slack: Annotated[int, Field(ge=0)] | None = None
@@ -125,11 +128,25 @@ class HeadConfig(Section):
     relu: bool | None = None
     start: PositiveFloat | None = None
     C: PositiveFloat | None = None
+    metric: str | None = None
+    budget: Annotated[float, Field(ge=0)] | None = None
 
     @property
     def options(self) -> dict[str, Any]:
         """The options that were given."""
         return {name: value for name, value in self if name != "kind" and value is not None}
+
+    @field_validator("budget", mode="before")
+    @classmethod
+    def _budget_as_seconds(cls, value: Any) -> Any:
+        return parse_budget(value) if isinstance(value, str) else value
+
+    @field_validator("metric")
+    @classmethod
+    def _metric_of_sets(cls, value: str | None) -> str | None:
+        if value is not None:
+            set_metric(value)
+        return value
 
     @model_validator(mode="after")
     def _known_to_the_kind(self) -> Self:
@@ -211,7 +228,9 @@ class TrainConfig(Section):
         ``kind`` "dft" (k, slack, order, nodes, scale, start), "bottleneck" (d, bias, start), "linear" (relu, bias,
         start) or "svm" (C). Where k is not given it is the most active labels of a training example. "svm" is a linear
         support vector machine for each label on an encoder that trains nothing: it is solved, and neither the loss
-        nor the trainer's options matter. Where C is not given the validation part chooses it.
+        nor the trainer's options matter. Where C is not given the validation part chooses it. "auto" (metric, budget)
+        is the recipe: views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and
+        encoder, loss, decision and trainer (but its seed) do not matter.
     loss
         ``kind`` "bce", "focal", "asl", "sigmoid-f1", "unbounded-f1", "confusion", "sparsemax", "entmax" or
         "pick-all-labels".

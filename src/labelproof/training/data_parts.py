@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from labelproof.data import Dataset
 from labelproof.data.splits import iterative_stratification, split_at_random, split_by_group, split_by_time
 from labelproof.training.config import DataConfig
 
-__all__ = ["Parts", "divide", "inputs_of"]
+__all__ = ["Parts", "divide", "inputs_of", "without_validation"]
 
 TRAINING = ("train", "all")
 VALIDATION = ("valid", "validation", "val", "dev")
@@ -67,6 +69,14 @@ def divide(dataset: Dataset, config: DataConfig, *, seed: int) -> Parts:
     names = training.label_names
     validation, test = (part and part.restrict_to(names, unknown="drop") for part in (validation, test))
     return Parts(training, validation, test)
+
+
+def without_validation(dataset: Dataset) -> Dataset:
+    """Return the data set with its validation part, if there is one, as part of the training part."""
+    if dataset.split is None:
+        return dataset
+    name = next((name for name in TRAINING if name in dataset.parts), TRAINING[0])
+    return dataset.with_split(np.where(np.isin(dataset.split, VALIDATION), name, dataset.split))
 
 
 def inputs_of(dataset: Dataset, kind: str) -> Any:

@@ -1,4 +1,4 @@
-"""A scikit-learn estimator: head, loss and decision rule of this library on given features."""
+"""A scikit-learn estimator: the recipe on texts or features, or a head, loss and decision rule of one's choice."""
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -10,11 +10,13 @@ import scipy.sparse
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from labelproof.data import Dataset
 from labelproof.decisions import Rule, Threshold
 from labelproof.encoders import Encoder
+from labelproof.encoders.texts import read_texts
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_rule
@@ -23,21 +25,32 @@ from labelproof.training.fitting import build_module, fit
 from labelproof.training.heads import Head
 from labelproof.training.loop import train
 from labelproof.training.module import TrainingModule
+from labelproof.training.recipe.fitting import rule_for
 from labelproof.training.scoring import batch_logits, to_probabilities
 from labelproof.training.targets import Classes, LabelSets, read_targets
 
 __all__ = ["MultiLabelClassifier"]
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A multi-label classifier on dense or sparse features.
+def _trains_in_epochs(estimator: "MultiLabelClassifier") -> bool:
+    if estimator.head in ("auto", "svm"):
+        raise AttributeError(f"partial_fit needs a head that is trained in epochs, got {estimator.head!r}")
+    return True
 
-    Thresholds are fitted on a share of the training data that the weights never see.
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A multi-label classifier on texts, or on dense or sparse features.
+
+    Without options it is the recipe of ``labelproof train --data``: views, members, blend, calibration and thresholds
+    are chosen on out-of-fold scores. With another head, thresholds are fitted on a share of the training data that the
+    weights never see.
 
     Parameters
     ----------
-    head : {"dft", "bottleneck", "linear", "svm"}
-        The output layer. "dft" can predict every set of up to k labels, provided that X has as many features.
+    head : {"auto", "dft", "bottleneck", "linear", "svm"}
+        "auto" is the recipe, for which only ``metric``, ``budget``, ``random_state`` and ``verbose`` count. The others
+        are output layers on the features of X: "dft" can predict every set of up to k labels, provided that X has as
+        many features.
     k : int, optional
         Of the DFT head: most active labels that must be predictable together. None: the most active labels in Y.
     slack : int
@@ -61,7 +74,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     monitor : str
         "loss", or the name of a metric, that says which epoch is best.
     verbose : bool
-        Draw a progress bar on standard error.
+        Say on standard error what is done.
+    metric : str
+        Of "auto": the metric of label sets that thresholds serve.
+    budget : float or str, optional
+        Of "auto": seconds, or a time such as "10m", or "fast" for a plain grid of support vector machines; by default
+        about ten times what that takes.
 
     Attributes
     ----------
@@ -91,7 +109,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __init__(
         self,
-        head: str = "dft",
+        head: str = "auto",
         k: int | None = None,
         slack: int = 50,
         loss: str | Mapping[str, Any] = "bce",
@@ -108,6 +126,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         patience: int | None = 5,
         monitor: str = "loss",
         verbose: bool = False,
+        metric: str = "micro-f1",
+        budget: float | str | None = None,
     ) -> None:
         self.head = head
         self.k = k
@@ -125,13 +145,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.patience = patience
         self.monitor = monitor
         self.verbose = verbose
+        self.metric = metric
+        self.budget = budget
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on examples.
 
         Parameters
         ----------
-        X : array or sparse matrix (n_examples, n_features)
+        X : array or sparse matrix (n_examples, n_features), or with head="auto" a list of texts
         y : array or sparse matrix (n_examples, n_labels) of 0 and 1, or array of classes (n_examples,)
 
         Returns
@@ -147,8 +169,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._module: TrainingModule | None = None
         return self
 
+    @available_if(_trains_in_epochs)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Train one epoch more, on these examples; the first call begins a new model, also after `fit`.
+
+        Heads that are solved or chosen, "svm" and "auto", do not have it.
 
         Nothing is held out, so that the decision rule cannot be fitted: labels are active at probability ½ until
         `tune` is called.
@@ -164,8 +189,6 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         -------
         the estimator itself
         """
-        if self.head == "svm":
-            raise ValueError("head must be one that is trained in epochs for partial_fit, got 'svm', which is solved")
         module: TrainingModule | None = getattr(self, "_module", None)
         X, y = self._validated(X, y, reset=module is None)
         module = self._start(X, y, classes) if module is None else module
@@ -193,8 +216,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if isinstance(self._scheme, Classes):
             raise ValueError("tune needs label sets of shape (n_examples, n_labels), got a model of classes")
         labels = self._scheme.labels(y)
-        decision = self._config(self._scheme, seed=0).decision
-        rule = build_rule(decision.kind, decision.options, cardinality=labels.nnz / labels.shape[0])
+        if self.head == "auto":
+            rule = rule_for(self.metric)
+        else:
+            decision = self._config(self._scheme, seed=0).decision
+            rule = build_rule(decision.kind, decision.options, cardinality=labels.nnz / labels.shape[0])
         self.rule_ = rule.fit(labels, self._logits(X))
         return self
 
@@ -219,15 +245,23 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.head == "auto"
         return tags
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        return validate_data(
-            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float32, np.float64], multi_output=True
-        )
+        if self.head == "auto" and _are_texts(X):
+            check_consistent_length(X, y)
+            return read_texts(X), y
+        return validate_data(self, X, y, reset=reset, multi_output=True, **self._accepted())
 
     def _read(self, X: Any) -> Any:
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float32, np.float64])
+        if self.head == "auto" and _are_texts(X):
+            return read_texts(X)
+        return validate_data(self, X, reset=False, **self._accepted())
+
+    def _accepted(self) -> dict[str, Any]:
+        finite: Any = "allow-nan" if self.head == "auto" else True
+        return {"accept_sparse": "csr", "dtype": [np.float32, np.float64], "ensure_all_finite": finite}
 
     def _scheme_of(self) -> LabelSets | Classes:
         check_is_fitted(self)
@@ -239,18 +273,22 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _blocks(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield the logits in the precision of X: float32 rounds differently at different places of a batch."""
         encoder, head = self.encoder_, self.head_
-        if X.dtype == np.float64:
+        if self.head != "auto" and X.dtype == np.float64:
             encoder, head = deepcopy(encoder).double(), deepcopy(head).double()
         yield from batch_logits(encoder, head, encoder.prepare(X))
 
     def _config(self, scheme: LabelSets | Classes, seed: int) -> TrainConfig:
-        head = {"dft": {"k": self.k, "slack": self.slack}, "bottleneck": {"d": self.d}}.get(self.head, {})
+        own: dict[str, dict[str, Any]] = {
+            "dft": {"k": self.k, "slack": self.slack},
+            "bottleneck": {"d": self.d},
+            "auto": {"metric": self.metric} | ({} if self.budget is None else {"budget": self.budget}),
+        }
         decision = {"kind": "fixed"} if isinstance(scheme, Classes) else _as_dict(self.decision)
         return TrainConfig.from_dict(
             {
                 "data": {"validation": self.validation_fraction, "min_count": 0},
                 "encoder": {"kind": "features"} | ({} if self.hidden is None else {"hidden": self.hidden}),
-                "head": {"kind": self.head, **head},
+                "head": {"kind": self.head, **own.get(self.head, {})},
                 "loss": _as_dict(self.loss),
                 "decision": decision,
                 "trainer": {
@@ -292,4 +330,9 @@ def _as_dict(choice: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dataset(X: Any, labels: Any) -> Dataset:
-    return Dataset(labels, tuple(map(str, range(labels.shape[1]))), features=X)
+    names = tuple(map(str, range(labels.shape[1])))
+    return Dataset(labels, names, texts=tuple(X)) if isinstance(X, list | tuple) else Dataset(labels, names, features=X)
+
+
+def _are_texts(X: Any) -> bool:
+    return (isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1) and len(X) > 0 and isinstance(next(iter(X)), str)

@@ -1,12 +1,13 @@
 """From a configuration and a data set to a trained encoder, head and decision rule."""
 
-from dataclasses import dataclass
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import yaml
+from rich.console import Console
 
 from labelproof import encoders
 from labelproof.data import Dataset
@@ -18,10 +19,12 @@ from labelproof.training.choices import build_loss, build_rule, learns_from_data
 from labelproof.training.config import TrainConfig
 from labelproof.training.config_files import read_config
 from labelproof.training.curves import plot_history
-from labelproof.training.data_parts import Parts, divide, inputs_of
-from labelproof.training.heads import Head, LinearHead, build_head, resolve_head
+from labelproof.training.data_parts import Parts, divide, inputs_of, without_validation
+from labelproof.training.fitted import Fitted
+from labelproof.training.heads import LinearHead, build_head, resolve_head
 from labelproof.training.loop import CHECKPOINT, train
 from labelproof.training.module import TrainingModule
+from labelproof.training.recipe.fitting import fit_recipe
 from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
 from labelproof.training.svm import solve
 
@@ -31,35 +34,6 @@ CONFIG = "config.yaml"
 CURVES = "learning_curve.png"
 _ABSENT = object()  # an option that is not given, which None would be
 MAY_CHANGE = ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What training gives.
-
-    Attributes
-    ----------
-    encoder, head
-        With the weights of the best epoch, in evaluation mode.
-    label_names
-        Of the labels in the order of the logits.
-    rule
-        The decision rule, fitted on validation data where it learns anything; it decides on logits.
-    config
-        With everything that was taken from the data filled in.
-    history
-        The values of every epoch.
-    metrics
-        Of "validation" and "test", as far as there are such parts, and "sizes", their numbers of examples.
-    """
-
-    encoder: Encoder
-    head: Head
-    label_names: tuple[str, ...]
-    rule: Rule
-    config: TrainConfig
-    history: list[Row]
-    metrics: dict[str, dict[str, Any]]
 
 
 def fit(
@@ -95,6 +69,8 @@ def fit(
     (2, torch.Size([4, 4]))
     """
     folder = None if out is None else Path(out)
+    if config.head.kind == "auto":
+        return _fit_by_recipe(config, dataset, folder, resume=resume, progress=progress)
     if folder is not None and (folder / CHECKPOINT).exists():
         _require_same_run(folder, config, resume=resume)
     parts = divide(dataset, config.data, seed=config.trainer.seed)
@@ -136,6 +112,49 @@ def fit(
         config,
         history,
         _evaluate(module, examples, rule),
+    )
+
+
+def _fit_by_recipe(
+    config: TrainConfig, dataset: Dataset, folder: Path | None, *, resume: bool, progress: bool
+) -> Fitted:
+    """Let the recipe choose; the parts of training and validation are one, from which its folds are made."""
+    if folder is not None and (folder / CONFIG).exists():
+        _require_same_run(folder, config, resume=resume)
+    parts = divide(without_validation(dataset), config.data.model_copy(update={"validation": 0.0}), seed=0)
+    if folder is not None:
+        _write_config(folder, config)
+    say = Console(stderr=True, highlight=False, markup=False, emoji=False, quiet=not progress).print
+    metric = config.head.metric or "micro-f1"
+    found = fit_recipe(
+        parts.training,
+        metric=metric,
+        budget=config.head.budget,
+        seed=config.trainer.seed,
+        folder=None if folder is None else folder / "recipe",
+        say=say,
+    )
+    metrics: dict[str, dict[str, Any]] = {
+        "sizes": {"training": len(parts.training)},
+        "validation": {name: value if math.isfinite(value) else None for name, value in found.metrics.items()},
+    }
+    if parts.test is not None and len(parts.test):
+        prepared = found.encoder.prepare(inputs_of(parts.test, found.encoder.input_kind))
+        logits = batch_logits(found.encoder, found.head, prepared)
+        metrics["sizes"]["test"] = len(parts.test)
+        metrics["test"] = metrics_of(parts.test.labels, logits, found.rules[metric])
+    skipped = [f"No time for: {', '.join(found.skipped)}."] if found.skipped else []
+    return Fitted(
+        found.encoder,
+        found.head,
+        parts.training.label_names,
+        found.rules[metric],
+        config,
+        [],
+        metrics,
+        found.rules,
+        found.table,
+        [found.why, *skipped],
     )
 
 

@@ -94,7 +94,7 @@ def resolve_head(config: HeadConfig, labels: Any) -> HeadConfig:
     n_labels = labels.shape[1]
     if config.kind == "bottleneck":
         return config.model_copy(update={"d": min(BOTTLENECK, n_labels) if config.d is None else config.d})
-    if config.kind in ("linear", "svm"):
+    if config.kind in ("linear", "svm", "auto"):
         return config
     if n_labels < 3:
         return HeadConfig(kind="linear", start=config.start)
@@ -139,7 +139,7 @@ def _head(config: HeadConfig, in_features: int, n_labels: int, labels: Any) -> H
     options = config.options
     if config.kind == "bottleneck":
         return BottleneckHead(in_features, n_labels, options.pop("d"), **options)
-    if config.kind == "svm":
+    if config.kind in ("svm", "auto"):
         return LinearHead(in_features, n_labels)
     if config.kind == "linear":
         return LinearHead(in_features, n_labels, **options)

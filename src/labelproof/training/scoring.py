@@ -13,8 +13,9 @@ from torch import Tensor
 from labelproof.activations.entmax import entmax
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder, Prepared
+from labelproof.encoders.views.encoder import ViewsEncoder
 from labelproof.metrics import Accumulator, evaluate
-from labelproof.training.heads import Head
+from labelproof.training.heads import Head, LinearHead
 
 __all__ = ["batch_logits", "forward", "metrics_of", "row_blocks", "spread_rows", "to_probabilities"]
 
@@ -47,10 +48,16 @@ def batch_logits(
         encoder.eval(), head.eval()
         try:
             with torch.inference_mode():
-                logits = forward(encoder, head, encoder.collate(prepared, chosen[block]))
+                logits = _logits(encoder, head, prepared, chosen[block])
         finally:
             encoder.train(was_training[0]), head.train(was_training[1])
-        yield logits.cpu().numpy()
+        yield logits
+
+
+def _logits(encoder: Encoder, head: Head, prepared: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    if isinstance(encoder, ViewsEncoder) and isinstance(head, LinearHead) and head.weight.dtype == torch.float32:
+        return encoder.products(prepared, rows, head.weight) + head.output.bias.detach().cpu().numpy()
+    return forward(encoder, head, encoder.collate(prepared, rows)).cpu().numpy()
 
 
 def row_blocks(n: int, size: int) -> Iterator[slice]:

@@ -1,0 +1,55 @@
+"""The options of verbs that read a data set: where it is, and which columns of a table are what."""
+
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "DataFormat",
+    "DataPath",
+    "FeatureColumns",
+    "GroupColumn",
+    "LabelColumns",
+    "LabelSeparator",
+    "SplitColumn",
+    "TextColumns",
+    "one_or_many",
+]
+
+DataPath = Annotated[
+    str | None,
+    typer.Option(
+        "--data", metavar="PATH", help="Your data, in any format that load_dataset reads.", show_default=False
+    ),
+]
+DataFormat = Annotated[
+    str | None, typer.Option("--format", help="Format of PATH; by default its name tells.", show_default=False)
+]
+TextColumns = Annotated[
+    list[str] | None, typer.Option("--text", metavar="COLUMN", help="Column of the text; several are joined.")
+]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option("--labels", metavar="COLUMN", help="Column of the labels, or several columns of 0 and 1."),
+]
+FeatureColumns = Annotated[
+    list[str] | None, typer.Option("--features", metavar="COLUMN", help="Columns of features instead of a text.")
+]
+SplitColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column that says train, valid or test.", show_default=False)
+]
+GroupColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Examples of one group stay together.", show_default=False)
+]
+LabelSeparator = Annotated[
+    str | None, typer.Option(help="What stands between labels in a string; by default ; or |.", show_default=False)
+]
+
+
+def one_or_many(values: list[str] | None) -> str | list[str] | None:
+    """Return the only value of a repeated option as itself.
+
+    >>> one_or_many(["a"]), one_or_many(["a", "b"]), one_or_many([])
+    ('a', ['a', 'b'], None)
+    """
+    return values[0] if values and len(values) == 1 else values or None

@@ -1,0 +1,51 @@
+"""A view: blocks of features side by side, each a weighting of a base."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from labelproof.encoders.views.bases import Base
+from labelproof.encoders.views.weightings import Weighting
+
+__all__ = ["Block", "View"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Features of one weighting: of the base with this number, times a scale."""
+
+    base: int
+    weighting: Weighting
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Blocks of features side by side, all sparse or all dense."""
+
+    blocks: tuple[Block, ...]
+    is_sparse: bool
+
+    def width(self, bases: Sequence[Base]) -> int:
+        """Return the number of features."""
+        return sum(block.weighting.width(bases[block.base].width) for block in self.blocks)
+
+    def features(self, matrices: Sequence[Any]) -> Any:
+        """Return the features (n, width) of rows of the bases: CSR or dense, float64."""
+        parts = [block.weighting.features(matrices[block.base]) * block.scale for block in self.blocks]
+        if self.is_sparse:
+            return parts[0] if len(parts) == 1 else scipy.sparse.hstack(parts, format="csr")
+        return np.column_stack([part.toarray() if scipy.sparse.issparse(part) else part for part in parts])
+
+    def domain(self, bases: Sequence[Base]) -> tuple[Floats, Floats]:
+        """Return the least and the largest value of each feature."""
+        widths = [block.weighting.width(bases[block.base].width) for block in self.blocks]
+        bounds = [np.array(block.weighting.domain) * block.scale for block in self.blocks]
+        low, high = (np.repeat([bound[side] for bound in bounds], widths) for side in (0, 1))
+        return low, high

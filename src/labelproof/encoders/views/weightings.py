@@ -1,0 +1,191 @@
+"""From a base to features: what a weighting learns from training rows is applied to all.
+
+Each weighting knows which values its features can have, so that the layer after it can be verified on just these.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+__all__ = ["WEIGHTINGS", "Idf", "Nystroem", "Plain", "Standard", "Weighting"]
+
+Floats = npt.NDArray[np.float64]
+CLIP = 5.0  # standardised features are kept within ±5
+
+
+class Weighting(ABC):
+    """A map from the rows of a base to features; its fields are arrays, which a file can hold."""
+
+    kind: ClassVar[str]
+    domain: ClassVar[tuple[float, float]]  # least and largest feature
+
+    @abstractmethod
+    def width(self, n_columns: int) -> int:
+        """Return the number of features of a base with so many columns."""
+
+    @abstractmethod
+    def features(self, rows: Any) -> Any:
+        """Return the features of rows of the base: CSR or dense, float64."""
+
+    def arrays(self) -> dict[str, Floats]:
+        """Return what was learned."""
+        return {field.name: np.asarray(getattr(self, field.name), np.float64) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Floats]) -> Self:
+        """Return the weighting of what `arrays` gave."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        for name in names:
+            if name not in arrays or arrays[name].dtype != np.float64 or not np.isfinite(arrays[name]).all():
+                raise ValueError(f"expected finite numbers {name} of the weighting {cls.kind}, got others")
+        return cls(**{name: arrays[name] for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class Plain(Weighting):
+    """The rows as they are."""
+
+    kind: ClassVar[str] = "plain"
+    domain: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+
+    def width(self, n_columns: int) -> int:
+        """Return the number of columns."""
+        return n_columns
+
+    def features(self, rows: Any) -> Any:
+        """Return the rows."""
+        return rows
+
+    @classmethod
+    def learned(cls, _rows: Any) -> Self:
+        """Return the weighting."""
+        return cls()
+
+
+@dataclass(frozen=True, eq=False)
+class Idf(Weighting):
+    """Counts c as 1 + ln c (or as they are), times the inverse document frequency, in rows of length 1.
+
+    Parameters
+    ----------
+    idf
+        float64 (n_columns,): ln((1 + n) / (1 + f)) + 1 for a column that f of n rows have; 0 where f is below 2.
+    sublinear
+        1.0 or 0.0: whether counts are dampened by the logarithm.
+    """
+
+    idf: Floats
+    sublinear: Any = 0.0
+    kind: ClassVar[str] = "idf"
+    domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @classmethod
+    def learned(cls, rows: Any, *, sublinear: bool = False, least: int = 2) -> Self:
+        """Return the weighting of training rows, a CSR array of nonnegative numbers."""
+        frequency = np.bincount(rows.indices, minlength=rows.shape[1])
+        idf = np.log((1 + rows.shape[0]) / (1 + frequency)) + 1
+        return cls(np.where(frequency >= min(least, rows.shape[0]), idf, 0.0), float(sublinear))
+
+    def width(self, n_columns: int) -> int:
+        """Return the number of columns."""
+        return n_columns
+
+    def features(self, rows: Any) -> Any:
+        """Return weighted rows of length 1; a row without any weight stays 0."""
+        sparse = scipy.sparse.csr_array(rows)
+        damped = 1 + np.log(np.maximum(sparse.data, 1e-300)) if self.sublinear else sparse.data
+        values = np.maximum(damped, 0.0) * self.idf[sparse.indices]
+        squares = scipy.sparse.csr_array((values**2, sparse.indices, sparse.indptr), sparse.shape).sum(axis=1)
+        norms = np.sqrt(np.asarray(squares).ravel())
+        values /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(sparse.indptr))
+        return scipy.sparse.csr_array((values, sparse.indices, sparse.indptr), sparse.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Standard(Weighting):
+    """Columns of mean 0 and variance 1, kept within ±5."""
+
+    mean: Floats
+    scale: Floats
+    kind: ClassVar[str] = "standard"
+    domain: ClassVar[tuple[float, float]] = (-CLIP, CLIP)
+
+    @classmethod
+    def learned(cls, rows: Any) -> Self:
+        """Return the weighting of training rows; a constant column has scale 1."""
+        dense = _dense(rows)
+        deviation = dense.std(axis=0)
+        return cls(dense.mean(axis=0), np.where(deviation > 1e-12 * np.abs(dense).max(axis=0, initial=0), deviation, 1))
+
+    def width(self, n_columns: int) -> int:
+        """Return the number of columns."""
+        return n_columns
+
+    def features(self, rows: Any) -> Any:
+        """Return the standardised rows."""
+        return np.clip((_dense(rows) - self.mean) / self.scale, -CLIP, CLIP)
+
+
+@dataclass(frozen=True, eq=False)
+class Nystroem(Weighting):
+    """Standardised columns through a Gaussian kernel with some training rows, so that products approximate the kernel.
+
+    Parameters
+    ----------
+    mean, scale
+        As of `Standard`.
+    centres
+        float64 (n_centres, n_columns): standardised training rows.
+    whitening
+        float64 (n_centres, n_features): features are kernel values times this.
+    gamma
+        The kernel of two rows at distance r is exp(−γ r²).
+    """
+
+    mean: Floats
+    scale: Floats
+    centres: Floats
+    whitening: Floats
+    gamma: Any
+    kind: ClassVar[str] = "nystroem"
+    domain: ClassVar[tuple[float, float]] = (-1.001, 1.001)  # of length ≤ 1, but for rounding
+
+    @classmethod
+    def learned(cls, rows: Any, *, sharpness: float, most: int = 800, seed: int = 0) -> Self:
+        """Return the weighting of training rows; γ is the sharpness over their median squared distance."""
+        standard = Standard.learned(rows)
+        scaled = standard.features(rows)
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(scaled))[:most])
+        centres = scaled[chosen]
+        distances = _squared_distances(centres, centres)
+        median = np.median(distances[np.triu_indices(len(centres), 1)]) if len(centres) > 1 else 1.0
+        gamma = sharpness / max(float(median), 1e-12)
+        values, vectors = np.linalg.eigh(np.exp(-gamma * distances))
+        kept = values > 1e-6 * values[-1]
+        return cls(standard.mean, standard.scale, centres, vectors[:, kept] / np.sqrt(values[kept]), gamma)
+
+    def width(self, n_columns: int) -> int:  # noqa: ARG002 - as of all weightings
+        """Return the number of features."""
+        return int(self.whitening.shape[1])
+
+    def features(self, rows: Any) -> Any:
+        """Return the features (n_rows, width)."""
+        scaled = np.clip((_dense(rows) - self.mean) / self.scale, -CLIP, CLIP)
+        return np.exp(-float(self.gamma) * _squared_distances(scaled, self.centres)) @ self.whitening
+
+
+def _squared_distances(A: Floats, B: Floats) -> Floats:
+    squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
+    return np.maximum(squares, 0.0)
+
+
+def _dense(rows: Any) -> Floats:
+    return rows.toarray() if scipy.sparse.issparse(rows) else rows
+
+
+WEIGHTINGS: dict[str, type[Weighting]] = {weighting.kind: weighting for weighting in (Plain, Idf, Standard, Nystroem)}

@@ -1,0 +1,149 @@
+"""The recipe from end to end: folds, members, blend, thresholds, and one model of all training data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.data import Dataset
+from labelproof.decisions import PerLabelThreshold, Rule, Threshold
+from labelproof.decisions.tuning import is_separable
+from labelproof.encoders.views.encoder import ViewsEncoder
+from labelproof.metrics import by_name, evaluate
+from labelproof.training.heads import LinearHead
+from labelproof.training.recipe.assembling import assemble
+from labelproof.training.recipe.blending import Blend, blend
+from labelproof.training.recipe.budget import Budget
+from labelproof.training.recipe.folds import fold_numbers
+from labelproof.training.recipe.ledger import Ledger
+from labelproof.training.recipe.members import Folds, refit
+from labelproof.training.recipe.menu import material_of
+from labelproof.training.recipe.searching import search
+
+__all__ = ["METRICS", "RecipeResult", "Row", "fit_recipe", "rule_for"]
+
+METRICS = ("micro-f1", "macro-f1")  # whose rules every model keeps
+SHRINKAGE = 5.0
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RecipeResult:
+    """What the recipe found.
+
+    Attributes
+    ----------
+    encoder, head
+        The model of all training examples.
+    rules
+        For each metric the rule that serves it best, fitted to the out-of-fold logits.
+    metrics
+        Of the out-of-fold logits, each decided by thresholds that the example had no part in.
+    table
+        One row for each member that was tried, and one for the blend.
+    skipped
+        Stages for which there was no time.
+    why
+        Why the winner won, in a sentence.
+    """
+
+    encoder: ViewsEncoder
+    head: LinearHead
+    rules: dict[str, Rule]
+    metrics: dict[str, float]
+    table: list[Row]
+    skipped: list[str]
+    why: str
+
+
+def fit_recipe(
+    training: Dataset,
+    *,
+    metric: str = "micro-f1",
+    budget: float | None = None,
+    seed: int = 0,
+    folder: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> RecipeResult:
+    """Choose and train the best model for examples with texts or features.
+
+    Parameters
+    ----------
+    training
+        All examples to learn from, with their labels.
+    metric
+        That thresholds serve; rules for micro-F1 and macro-F1 are kept in any case.
+    budget
+        Seconds; None for about ten times a plain grid of support vector machines, 0 for such a grid alone.
+    seed
+        Of folds and networks.
+    folder
+        Where finished members are kept, so that an interrupted run goes on after them.
+    say
+        Told what was tried.
+    """
+    folds = Folds(material_of(training), training.labels, fold_numbers(training, seed=seed))
+    found = search(folds, Budget(budget), Ledger(folder, folds), seed=seed, say=say)
+    blended = blend(found.candidates, folds.labels)
+    say(f"training on all {len(training):,} examples: {blended.name}")
+    members = [refit(member, folds.material, folds.labels, seed=seed) for member, _ in blended.members]
+    encoder, head = assemble(blended, members, folds.material)
+    rules = {name: rule_for(name).fit(folds.labels, blended.logits) for name in dict.fromkeys((metric, *METRICS))}
+    singles = [
+        {"member": c.name, "seconds": c.seconds, "log loss": c.loss, **_scores(c.logits, folds)}
+        for c in found.candidates
+    ]
+    total = {"member": "blend", "seconds": 0.0, "log loss": blended.loss, **_scores(blended.logits, folds)}
+    return RecipeResult(
+        encoder,
+        head,
+        rules,
+        _honest_metrics(blended.logits, folds, metric),
+        [*singles, total],
+        found.skipped,
+        _why(blended),
+    )
+
+
+def rule_for(metric: str) -> Rule:
+    """Return the rule that serves a metric, not yet fitted: a threshold a label for macro averages, else one for all.
+
+    >>> type(rule_for("micro-f1")).__name__, type(rule_for("macro-f1")).__name__
+    ('Threshold', 'PerLabelThreshold')
+    """
+    if metric.startswith(("macro-", "weighted-")) and is_separable(metric):
+        return PerLabelThreshold(metric=metric, shrinkage=SHRINKAGE, scores="logits")
+    return Threshold(metric=metric, scores="logits")
+
+
+def _decided_out_of_fold(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> npt.NDArray[np.bool_]:
+    """Return label sets, those of each fold by thresholds of the others."""
+    decided = np.zeros(logits.shape, np.bool_)
+    for fold in np.unique(folds.numbers):
+        held = folds.numbers == fold
+        rule = rule_for(metric).fit(folds.labels[~held], logits[~held])
+        decided[held] = rule.decide(logits[held])
+    return decided
+
+
+def _scores(logits: npt.NDArray[np.float32], folds: Folds) -> dict[str, float]:
+    found = {name: float(by_name(name)(folds.labels, _decided_out_of_fold(logits, folds, name))) for name in METRICS}
+    return {**found, "precision@1": float(by_name("precision@1")(folds.labels, logits))}
+
+
+def _honest_metrics(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> dict[str, float]:
+    decided = _decided_out_of_fold(logits, folds, metric)
+    ks = tuple(k for k in (1, 3, 5) if k <= logits.shape[1])
+    values = evaluate(folds.labels, logits, decided, scores="logits", ks=ks)
+    return {name: float(value) for name, value in values.items()}
+
+
+def _why(blended: Blend) -> str:
+    if len(blended.members) == 1:
+        return f"{blended.members[0][0].name} has the least out-of-fold log loss, and no mean with others has less."
+    best = min(blended.members, key=lambda pair: pair[0].loss)[0]
+    saved = 1 - blended.loss / best.loss
+    return f"The mean of {len(blended.members)} members saves {saved:.1%} of the log loss of the best, {best.name}."

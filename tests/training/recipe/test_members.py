@@ -1,0 +1,148 @@
+"""Members of a blend: support vector machines against scikit-learn, calibration, folds, and the mean of members."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from scipy.special import expit
+from sklearn.svm import LinearSVC
+
+from labelproof.data import Dataset
+from labelproof.training.dense_svm import dense_svms
+from labelproof.training.recipe.assembling import assemble
+from labelproof.training.recipe.blending import Blend, blend
+from labelproof.training.recipe.budget import Budget, parse_budget
+from labelproof.training.recipe.calibrating import calibrate, cross_fitted, log_loss
+from labelproof.training.recipe.folds import fold_numbers
+from labelproof.training.recipe.members import Folds, network_candidate, refit, svm_candidate
+from labelproof.training.recipe.menu import material_of, plans_for
+from labelproof.training.recipe.network import train_network
+from labelproof.training.recipe.searching import edges
+
+
+def problem(n=120, d=6, n_labels=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Y = X @ rng.normal(size=(d, n_labels)) + 0.5 * rng.normal(size=(n, n_labels)) > 0.8
+    return X, scipy.sparse.csr_array(Y)
+
+
+@pytest.mark.parametrize("cost", [1e-3, 0.1, 10.0])
+def test_dense_machines_are_those_of_liblinear(cost):
+    X, Y = problem()
+    weight, bias = dense_svms(X, Y, cost, tolerance=1e-9)
+    for j in range(Y.shape[1]):
+        peer = LinearSVC(C=cost, dual=False, tol=1e-10, max_iter=10_000).fit(X, Y[:, [j]].toarray().ravel())
+        np.testing.assert_allclose(weight[j], peer.coef_[0], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(bias[j], peer.intercept_[0], rtol=1e-4, atol=1e-6)
+
+
+def test_a_label_that_all_or_none_have_has_its_machine():
+    X, Y = problem(n_labels=2)
+    Y = scipy.sparse.csr_array(np.column_stack([np.ones(len(X)), np.zeros(len(X)), Y.toarray()]).astype(bool))
+    weight, bias = dense_svms(X, Y, 1.0)
+    assert np.isfinite(weight).all()
+    assert bias[0] > 0.9
+    assert bias[1] < -0.9
+
+
+def test_a_calibration_is_where_the_posterior_is_level():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 4)) * 2
+    truth = rng.random(z.shape) < expit(1.5 * z - 1)
+    found = calibrate(z, scipy.sparse.csr_array(truth))
+    gap = expit(found.slopes * z + found.offsets) - truth
+    rare = calibrate(z, scipy.sparse.csr_array(np.zeros(z.shape, bool)))
+    assert np.abs(gap.mean(axis=0)).max() < 0.02  # as many as expected, but for the prior
+    assert (rare.slopes > 0).all()
+    assert np.isfinite(rare.offsets).all()
+
+
+def test_logits_of_a_fold_do_not_depend_on_its_labels():
+    X, Y = problem()
+    folds = np.arange(len(X)) % 3
+    scores = X[:, :3]
+    changed = Y.toarray()
+    changed[folds == 0] = ~changed[folds == 0]
+    before, after = (cross_fitted(scores, scipy.sparse.csr_array(y), folds) for y in (Y.toarray(), changed))
+    np.testing.assert_array_equal(before[folds == 0], after[folds == 0])
+    assert not np.array_equal(before[folds == 1], after[folds == 1])
+
+
+def test_log_loss_is_minus_the_mean_logarithm():
+    logits, Y = np.array([[0.3, -2.0], [1.5, 0.0]]), np.array([[True, False], [False, True]])
+    p = np.where(Y, expit(logits), 1 - expit(logits))
+    assert log_loss(logits, scipy.sparse.csr_array(Y)) == pytest.approx(-np.log(p).mean(), rel=1e-12)
+
+
+def test_groups_stay_in_one_fold_and_large_sets_have_three():
+    X, Y = problem(n=200)
+    groups = np.arange(200) // 7
+    numbers = fold_numbers(Dataset(Y, ("a", "b", "c"), features=X, groups=groups), seed=1)
+    assert all(len(set(numbers[groups == g])) == 1 for g in set(groups))
+    assert len(set(numbers)) == 5
+    many = Dataset(scipy.sparse.csr_array(np.ones((3000, 1), bool)), ("a",), features=np.zeros((3000, 1)))
+    assert len(set(fold_numbers(many, seed=0))) == 3
+    two = Dataset(scipy.sparse.csr_array(np.ones((2, 1), bool)), ("a",), features=np.zeros((2, 1)))
+    assert sorted(fold_numbers(two, seed=0)) == [0, 1]
+
+
+def test_a_search_goes_on_beyond_the_edge():
+    assert list(edges({0.1: 3.0, 1.0: 2.0, 10.0: 1.0})) == [100.0]
+    assert list(edges({0.1: 1.0, 1.0: 2.0})) == pytest.approx([0.01])
+    assert list(edges({0.1: 2.0, 1.0: 1.0, 10.0: 3.0})) == []
+
+
+def test_a_budget_is_a_time():
+    assert [parse_budget(text) for text in ("90s", "10m", "1.5h", "7", "fast")] == [90.0, 600.0, 5400.0, 7.0, 0.0]
+    for wrong in ("soon", "-1m", "10 days", ""):
+        with pytest.raises(ValueError, match="budget must be a time such as 90s"):
+            parse_budget(wrong)
+    default = Budget()
+    assert default.left() == float("inf")
+    default.first_stage_took(100.0)
+    assert 890 < default.left() <= 900
+
+
+def made_folds():
+    X, Y = problem(n=90)
+    data = Dataset(Y, ("a", "b", "c"), features=X)
+    return Folds(material_of(data), data.labels, fold_numbers(data, seed=0)), X
+
+
+def test_the_assembled_model_gives_the_mean_of_the_calibrated_members():
+    folds, X = made_folds()
+    plans = plans_for(folds.material)
+    members = [svm_candidate(folds, plan, folds.views(plan), 0.1) for plan in plans[:2]]
+    members.append(network_candidate(folds, plans[0], folds.views(plans[0]), seed=0))
+    mean = Blend([(members[0], 0.5), (members[1], 0.25), (members[2], 0.25)], folds.labels)
+    fitted = [refit(member, folds.material, folds.labels, seed=0) for member in members]
+    encoder, head = assemble(mean, fitted, folds.material)
+    expected = 0.0
+    for member, one, share in zip(members, fitted, (0.5, 0.25, 0.25), strict=True):
+        features = one.view.features(folds.material.matrices)
+        scores = features @ one.weight.T + one.bias if one.network is None else one.network.logits(features)
+        expected = expected + share * member.calibration.logits(scores)
+    with torch.inference_mode():
+        found = head(encoder(*encoder.collate(encoder.prepare(X), np.arange(len(X))))).numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    total = 0.5 * members[0].logits + 0.25 * (members[1].logits + members[2].logits)
+    np.testing.assert_allclose(mean.logits, total, rtol=1e-5, atol=1e-5)
+
+
+def test_a_blend_is_no_worse_than_its_best_member():
+    folds, _ = made_folds()
+    candidates = [svm_candidate(folds, plan, folds.views(plan), 0.1) for plan in plans_for(folds.material)]
+    found = blend(candidates, folds.labels)
+    assert found.loss <= min(candidate.loss for candidate in candidates)
+    assert sum(weight for _, weight in found.members) == pytest.approx(1.0)
+
+
+def test_a_network_stops_when_held_out_loss_rises_and_a_seed_repeats_it():
+    X, Y = problem(n=200)
+    first, again = (train_network(X[:150], Y[:150], held_out=(X[150:], Y[150:]), seed=3) for _ in range(2))
+    assert first.epochs == again.epochs < 80
+    np.testing.assert_array_equal(first.network.logits(X), again.network.logits(X))
+    sparse = train_network(scipy.sparse.csr_array(X), Y, epochs=2, seed=0).network
+    dense = train_network(X, Y, epochs=2, seed=0).network
+    assert sparse.logits(scipy.sparse.csr_array(X)).shape == dense.logits(X).shape == (200, 3)

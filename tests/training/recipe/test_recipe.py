@@ -1,0 +1,175 @@
+"""The recipe from end to end: better than a plain machine, resumable, verifiable, from the command line."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+from typer.testing import CliRunner
+
+import labelproof as lp
+from labelproof.cli import app
+from labelproof.data import Dataset, topic_data
+from labelproof.metrics import f1_score
+from labelproof.models import Model
+from labelproof.training import TrainConfig, fit
+from labelproof.training.recipe import fitting, searching
+from labelproof.training.recipe.fitting import fit_recipe, rule_for
+
+AUTO = TrainConfig.from_dict({"head": {"kind": "auto", "budget": 0}})  # a plain grid
+ALL = TrainConfig.from_dict({"head": {"kind": "auto", "budget": "1h"}})
+
+
+@pytest.fixture(scope="module")
+def texts():
+    made = topic_data(400, 12, 300, cardinality=2.0, n_words=30.0, seed=0)
+    rows = np.asarray(made.features.toarray() if scipy.sparse.issparse(made.features) else made.features, int)
+    words = np.array([f"word{j}" for j in range(rows.shape[1])])
+    return Dataset(made.labels, made.label_names, texts=[" ".join(np.repeat(words, row)) for row in rows])
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 5))
+    Y = np.column_stack([X[:, 0] ** 2 > 1, X[:, 1] > 0.5, X[:, 0] * X[:, 1] > 0.5, X[:, 2] > 2.5])
+    X[rng.random(X.shape) < 0.02] = np.nan
+    split = np.array(["train"] * 160 + ["valid"] * 20 + ["test"] * 60)
+    return Dataset(scipy.sparse.csr_array(Y), ("far", "up", "same", "rare"), features=X, split=split)
+
+
+@pytest.fixture(scope="module")
+def fitted(numbers):
+    return fit(ALL, numbers, progress=False)
+
+
+def test_texts_get_at_least_what_a_plain_machine_gives(texts):
+    training, test = texts.select(slice(0, 300)), texts.select(slice(300, 400))
+    found = fit_recipe(training, budget=0.0)
+    model = Model(found.encoder, found.head, training.label_names, found.rules["micro-f1"])
+    vectors = TfidfVectorizer(sublinear_tf=True).fit(training.texts)
+    plain = OneVsRestClassifier(LinearSVC()).fit(
+        vectors.transform(training.texts), training.labels.toarray().astype(int)
+    )
+    ours = f1_score(test.labels, model.predict(list(test.texts)), average="micro")
+    theirs = f1_score(test.labels, plain.predict(vectors.transform(test.texts)), average="micro")
+    assert ours > theirs
+
+
+def test_curved_boundaries_are_found(fitted):
+    tried = {row["member"].split(":")[0] for row in fitted.tried}
+    assert tried == {"standardised", "kernel, smooth", "kernel, sharp", "blend"}
+    assert any("network" in row["member"] for row in fitted.tried)
+    assert fitted.metrics["test"]["micro-f1"] > 0.7
+    assert fitted.metrics["sizes"] == {"training": 180, "test": 60}  # the validation part is trained on too
+
+
+def test_every_metric_has_its_rule(fitted, numbers):
+    assert set(fitted.rules) == {"micro-f1", "macro-f1"}
+    assert type(rule_for("samples-f1")).__name__ == "Threshold"
+    model = Model.of(fitted)
+    assert model.for_metric("macro-f1").rule is fitted.rules["macro-f1"]
+    with pytest.raises(ValueError, match=r"a rule for \(micro-f1, macro-f1\), got 'samples-f1'"):
+        model.for_metric("samples-f1")
+
+
+def test_a_saved_model_predicts_and_is_verified_within_its_domain(fitted, numbers, tmp_path):
+    Model.of(fitted).save(tmp_path / "model")
+    model = lp.load_model(tmp_path / "model")
+    test = numbers.part("test")
+    np.testing.assert_array_equal(model.predict(test.features), Model.of(fitted).predict(test.features))
+    assert model.for_metric("macro-f1").evaluate(test)["macro-f1"] > 0.3
+    audit = lp.audit(model, test.labels)
+    low, high = audit.layer.domain
+    assert len(low) == len(high) == audit.layer.weight.shape[1]
+
+
+def test_an_interrupted_run_goes_on_after_what_was_finished(numbers, tmp_path, monkeypatch):
+    done = []
+    original = searching.svm_candidate
+
+    def stop_at_the_third(*args):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(args[-1])
+        return original(*args)
+
+    monkeypatch.setattr(searching, "svm_candidate", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    monkeypatch.setattr(searching, "svm_candidate", lambda *args: done.append(args[-1]) or original(*args))
+    resumed = fit(AUTO, numbers, out=tmp_path / "run", resume=True, progress=False)
+    assert len(done) == len(set(done))
+    whole = fit(AUTO, numbers, progress=False)
+    np.testing.assert_array_equal(resumed.head.weight.detach(), whole.head.weight.detach())
+
+
+def test_a_run_is_not_overwritten_and_other_data_are_not_mixed_in(numbers, tmp_path):
+    fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    with pytest.raises(ValueError, match="holds a run already"):
+        fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    other = numbers.with_labels(scipy.sparse.csr_array(~numbers.labels.toarray()))
+    resumed = fit(AUTO, other, out=tmp_path / "run", resume=True, progress=False)
+    fresh = fit(AUTO, other, progress=False)
+    np.testing.assert_array_equal(resumed.head.weight.detach(), fresh.head.weight.detach())
+
+
+def test_what_there_is_no_time_for_is_named(texts):
+    found = fit_recipe(texts.select(slice(0, 120)), budget=0.0)
+    assert any(name.startswith("words and letters") for name in found.skipped)
+
+
+def test_thresholds_serve_the_metric_that_was_asked_for(numbers):
+    found = fit_recipe(numbers.part("train").with_split(None), metric="samples-f1", budget=0.0)
+    assert found.rules["samples-f1"].metric == "samples-f1"
+
+
+def test_out_of_fold_decisions_do_not_know_their_labels(numbers):
+    training = numbers.part("train").with_split(None)
+    folds = searching.Folds(fitting.material_of(training), training.labels, fitting.fold_numbers(training, seed=0))
+    logits = np.random.default_rng(0).normal(size=training.labels.shape).astype(np.float32)
+    decided = fitting._decided_out_of_fold(logits, folds, "macro-f1")
+    changed = training.labels.toarray()
+    changed[folds.numbers == 0] ^= True
+    other = searching.Folds(folds.material, scipy.sparse.csr_array(changed), folds.numbers)
+    again = fitting._decided_out_of_fold(logits, other, "macro-f1")
+    np.testing.assert_array_equal(decided[folds.numbers == 0], again[folds.numbers == 0])
+
+
+def test_one_command_trains_predicts_and_evaluates(texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("reviews.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["text", "labels"])
+        writer.writerows(zip(texts.texts, map(";".join, texts.label_sets()), strict=True))
+    run = CliRunner().invoke
+    answer = run(app, ["train", "--data", "reviews.csv", "-o", "run", "--budget", "fast", "--test", "0.2"])
+    assert answer.exit_code == 0, answer.output
+    assert "blend" in answer.stdout
+    assert "No time for: words and letters" in answer.stdout
+    assert run(app, ["predict", "run/model", "reviews.csv", "-o", "out.jsonl"]).exit_code == 0
+    assert all("labels" in json.loads(line) for line in Path("out.jsonl").read_text().splitlines())
+    assert run(app, ["evaluate", "--model", "run/model", "--data", "reviews.csv"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-o", "run"), "expected --data with the data, or the file of a configuration"),
+        (("config.yaml", "--data", "d.csv", "-o", "run"), "expected --data with the data, or the file"),
+        (("--data", "d.csv"), "expected --output with the folder of the run"),
+        (("--data", "d.csv", "-o", "run", "--budget", "soon"), "budget must be a time such as 90s"),
+        (("--data", "d.csv", "-o", "run", "--metric", "best"), "best"),
+    ],
+)
+def test_wrong_use_is_one_sentence(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, ["train", *words])
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1
+    assert message in answer.stderr
