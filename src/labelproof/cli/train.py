@@ -67,10 +67,12 @@ def train(
 
         print(TEMPLATE, end="")
         return
+    if (config is None) == (data is None):
+        raise ValueError(
+            "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"
+        )
     if output is None:
         raise ValueError("expected --output with the folder of the run")
-    if (config is None) == (data is None):
-        raise ValueError("expected --data with the data, or the file of a configuration (--template prints one)")
     if config is not None:
         from labelproof.training.config_files import read_config
 
