@@ -18,6 +18,7 @@ from labelproof.data import read_label_file
 from labelproof.errors import LabelproofError
 from labelproof.foundation.compilation import announcing_compilation
 from labelproof.importers import read_layer
+from running_verbs import assert_refused, report, run
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
 SETS = [[], [0], [0, 1], [0, 1, 2], [0]]
@@ -34,25 +35,6 @@ def folder(tmp_path, monkeypatch):
     Path("Y.txt").write_text("\n0\n0 1\n0, 1, 2\n0\n")
     Path("names.txt").write_text("cat\ndog\nbird\n")
     return tmp_path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def report(*words):
-    result = run(*words, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def assert_refused(result, message):
-    """Exit code 2, one line on standard error, and nothing on standard output."""
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1, result.stderr
-    assert message in result.stderr
 
 
 # What every verb has

@@ -9,11 +9,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import scipy.sparse
-from typer.testing import CliRunner
 
-from labelproof.cli import app
 from labelproof.decisions import Threshold, load_rule
 from labelproof.metrics import by_name
+from running_verbs import assert_refused, report, run
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.random((60, 5)) < np.array([0.5, 0.4, 0.3, 0.2, 0.1])
@@ -27,25 +26,6 @@ def folder(tmp_path, monkeypatch):
     np.save("S.npy", SCORES)
     np.save("Y.npy", TRUTH)
     return tmp_path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def report(*words):
-    result = run(*words, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def assert_refused(result, message):
-    """Exit code 2, one line on standard error, and nothing on standard output."""
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1, result.stderr
-    assert message in result.stderr
 
 
 BOTH = ("--scores", "S.npy", "--labels", "Y.npy")

@@ -8,13 +8,12 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import scipy.sparse
-from typer.testing import CliRunner
 
 import labelproof as lp
 import labelproof.explorer
-from labelproof.cli import app
 from labelproof.data import Dataset, read_label_file, save_dataset
 from labelproof.errors import DataFormatError
+from running_verbs import assert_refused, report, run
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
 NAMES = ("cat", "dog", "fish")
@@ -135,23 +134,6 @@ def folder(tmp_path, monkeypatch):
     Path("S.csv").write_text(csv_of(scores, NAMES))
     np.save("S.npy", scores)
     return tmp_path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def report(*words):
-    result = run(*words, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def assert_refused(result, message):
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1, result.stderr
-    assert message in result.stderr
 
 
 def explored(monkeypatch, *words):

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 from fastapi.testclient import TestClient
-from typer.testing import CliRunner
 
 import labelproof as lp
-from labelproof.cli import app
 from labelproof.explorer import make_app
 from labelproof.importers import read_layer
+from running_verbs import assert_refused, report, run
 from same_layer import BIAS, EVERY_FORMAT, NAMES, WEIGHT, write_plain
 
 SETS = [[i for i in range(4) if bits[i]] for bits in product([0, 1], repeat=4)]
@@ -29,23 +28,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("Y.txt").write_text("".join(" ".join(map(str, active)) + "\n" for active in SETS))
     return tmp_path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def report(*words):
-    result = run(*words, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def assert_refused(result, message):
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert message in result.stderr
 
 
 def test_the_layer_tells_verdicts_apart():
