@@ -61,7 +61,9 @@ def test_a_missing_value_is_the_mean_and_told_by_a_column():
     base = GivenNumbers.learned(X)
     assert base.width == 4
     assert base.matrix(X).tolist() == [[1.0, 4.0, 5.0, 1.0], [3.0, 4.0, 5.0, 0.0]]
-    assert base.matrix(np.array([[np.nan, 1.0, 2.0]])).tolist() == [[0.0, 1.0, 2.0, 0.0]]
+    assert base.matrix(np.array([[np.nan, 1.0, 2.0]])).tolist() == [[2.0, 1.0, 2.0, 0.0]]
+    with pytest.raises(ValueError, match=r"inputs must have shape \(n_examples, 3\), got \(1, 2\)"):
+        base.matrix(np.array([[np.nan, 1.0]]))
     sparse = scipy.sparse.csr_array([[0.0, 4.0, 0.0]])
     assert base.matrix(sparse).tolist() == [[0.0, 4.0, 0.0, 0.0]]
 

@@ -114,12 +114,10 @@ class GivenNumbers(Base):
 
     Parameters
     ----------
-    n_features
-        Number of columns that are given.
     means
-        float64 (n_missing,): what stands for missing values of the columns in ``gaps``.
+        float64 (n_features,): what stands for a missing value of each column.
     gaps
-        int64 (n_missing,): columns with missing values in the training data.
+        int64 (n_gaps,): columns with missing values in the training data, which get a column more.
 
     Examples
     --------
@@ -128,7 +126,6 @@ class GivenNumbers(Base):
     array([[2., 4., 1.]])
     """
 
-    n_features: int
     means: Floats
     gaps: npt.NDArray[np.int64]
     kind: ClassVar[str] = "numbers"
@@ -137,11 +134,15 @@ class GivenNumbers(Base):
     def learned(cls, features: Any) -> Self:
         """Return the base of training features."""
         if scipy.sparse.issparse(features):
-            return cls(features.shape[1], np.zeros(0), np.zeros(0, np.int64))
-        gaps = np.flatnonzero(np.isnan(features).any(axis=0))
-        known = np.where(np.isnan(features[:, gaps]), 0.0, features[:, gaps])
-        counts = np.maximum((~np.isnan(features[:, gaps])).sum(axis=0), 1)
-        return cls(features.shape[1], known.sum(axis=0) / counts, gaps)
+            return cls(np.zeros(features.shape[1]), np.zeros(0, np.int64))
+        missing = np.isnan(features)
+        total = np.where(missing, 0.0, features).sum(axis=0)
+        return cls(total / np.maximum((~missing).sum(axis=0), 1), np.flatnonzero(missing.any(axis=0)))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that are given."""
+        return len(self.means)
 
     @property
     def width(self) -> int:
@@ -149,33 +150,30 @@ class GivenNumbers(Base):
         return self.n_features + len(self.gaps)
 
     def matrix(self, inputs: Any) -> Any:
-        """Return features without gaps; a missing value where training had none is 0."""
+        """Return features without gaps."""
         if scipy.sparse.issparse(inputs):
             sparse = read_matrix(inputs, self.n_features).astype(np.float64)
             return sparse if not len(self.gaps) else self.matrix(sparse.toarray())
         given = np.array(inputs, np.float64, ndmin=2)
         missing = np.isnan(given)
-        if missing.any():
-            fill = np.zeros(self.n_features)
-            fill[self.gaps] = self.means
-            given = np.where(missing, fill, given)
+        if given.shape[1] == self.n_features:
+            given = np.where(missing, self.means, given)
         given = read_matrix(given, self.n_features)
         return np.column_stack([given, missing[:, self.gaps]]) if len(self.gaps) else given
 
     def facts(self) -> dict[str, Any]:
-        """Return the number of features, gaps and means."""
-        return {"n_features": self.n_features, "gaps": self.gaps.tolist(), "means": self.means.tolist()}
+        """Return gaps and means."""
+        return {"gaps": self.gaps.tolist(), "means": self.means.tolist()}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:
         """Return the base, checking what was read."""
         gaps, means = np.array(facts["gaps"], np.int64), np.array(facts["means"], np.float64)
-        n_features = facts["n_features"]
-        if type(n_features) is not int or n_features < 1 or gaps.shape != means.shape or not np.isfinite(means).all():
-            raise ValueError("expected a number of features, and a mean for each column with gaps, got others")
-        if len(gaps) and not (gaps.min() >= 0 and gaps.max() < n_features):
-            raise ValueError(f"expected columns below {n_features}, got {gaps.max()}")
-        return cls(n_features, means, gaps)
+        if means.ndim != 1 or not len(means) or not np.isfinite(means).all():
+            raise ValueError("expected a finite mean for each column, got others")
+        if gaps.ndim != 1 or not ((gaps >= 0) & (gaps < len(means))).all():
+            raise ValueError(f"expected columns below {len(means)}, got others")
+        return cls(means, gaps)
 
 
 BASES: dict[str, type[Base]] = {base.kind: base for base in (TermCounts, GivenNumbers)}

@@ -35,6 +35,7 @@ def calibrate(scores: npt.NDArray[Any], labels: Any) -> Calibration:
 
     Examples
     --------
+    >>> import scipy.sparse
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=(5000, 3))
     >>> found = calibrate(z / 2, scipy.sparse.csr_array(rng.random(z.shape) < expit(z - 1)))
