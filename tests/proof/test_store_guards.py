@@ -297,3 +297,31 @@ def test_a_file_is_complete_on_the_disk_before_it_takes_its_place(path, monkeypa
     monkeypatch.setattr(store.os, "fsync", record)
     made().save(path)
     assert sizes == [path.stat().st_size]
+
+
+def test_offsets_of_another_type_are_refused_though_their_values_are_the_same(path):
+    halves = np.array([0.5, 0.25, 1.0])
+    made(bias=halves).save(path)
+    for name in ("offset", "offset_error"):
+        made(bias=halves).save(path)
+        with np.load(path) as archive:
+            rewrite(path, **{name: archive[name].astype(np.float32)})
+        refuse(path, "offset: expected numbers of type float64", bias=halves)
+
+
+def test_a_header_is_a_list_of_bytes(path):
+    made().save(path)
+    with np.load(path) as archive:
+        header = archive["header"]
+    padded = np.append(header, np.full(-len(header) % 8, ord(" "), np.uint8))
+    for other in (padded.reshape(-1, 2), padded.view(np.int8), padded.view(np.uint16)):
+        rewrite_header(path, other)
+        refuse(path, "header: expected bytes of JSON")
+    rewrite_header(path, padded)
+    load_verification(path, WEIGHT)
+
+
+def rewrite_header(path, header):
+    with np.load(path) as archive:
+        content = dict(archive) | {"header": header}
+    np.savez_compressed(path, **content)

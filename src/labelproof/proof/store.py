@@ -243,13 +243,13 @@ def _bounds(side: str, arrays: dict[str, Array], d: int) -> Floats | None:
 
 
 def _require_offset(name: str, layer: OutputLayer, offset: Array | None, error: Array | None) -> None:
-    _require((offset is None) == (error is None), "offset", "two arrays, offset and offset_error, or neither")
-    if layer.offset is None or layer.offset_error is None:
-        if offset is not None:
-            raise DataFormatError(f"{name}: made with a bias, got none")
-        return
     if offset is None or error is None:
-        raise DataFormatError(f"{name}: made without a bias, got one")
+        _require(offset is None and error is None, "offset", "two arrays, offset and offset_error, or neither")
+        if layer.offset is not None:
+            raise DataFormatError(f"{name}: made without a bias, got one")
+        return
+    if layer.offset is None or layer.offset_error is None:
+        raise DataFormatError(f"{name}: made with a bias, got none")
     _require(offset.shape == error.shape == layer.offset.shape, "offset", f"{layer.n_labels} numbers")
     _require(offset.dtype == error.dtype == np.float64, "offset", "numbers of type float64")
     differs = np.flatnonzero((offset != layer.offset) | (error != layer.offset_error))
