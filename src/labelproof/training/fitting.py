@@ -121,7 +121,8 @@ def _fit_by_recipe(
     """Let the recipe choose; the parts of training and validation are one, from which its folds are made."""
     if folder is not None and (folder / CONFIG).exists():
         _require_same_run(folder, config, resume=resume)
-    parts = divide(without_validation(dataset), config.data.model_copy(update={"validation": 0.0}), seed=0)
+    seed = config.trainer.seed
+    parts = divide(without_validation(dataset), config.data.model_copy(update={"validation": 0.0}), seed=seed)
     if folder is not None:
         _write_config(folder, config)
     say = Console(stderr=True, highlight=False, markup=False, emoji=False, quiet=not progress).print
@@ -130,7 +131,7 @@ def _fit_by_recipe(
         parts.training,
         metric=metric,
         budget=config.head.budget,
-        seed=config.trainer.seed,
+        seed=seed,
         folder=None if folder is None else folder / "recipe",
         say=say,
     )
