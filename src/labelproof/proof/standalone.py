@@ -58,8 +58,8 @@ RULES = {
 }
 TIES = {"open": "every inequality is strict", "inactive": "an inactive label may sit on the boundary"}
 WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", "intercept")  # names in a user's file
-CODES = {"b1": "?", "f2": "e", "f4": "f", "f8": "d"}  # of `struct`
-CODES |= {f"i{2**k}": code for k, code in enumerate("bhiq")} | {f"u{2**k}": code for k, code in enumerate("BHIQ")}
+CODES = {"b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q"}
+CODES |= {"f2": "e", "f4": "f", "f8": "d"}  # of `struct`
 MOST_BYTES = 16 * 2**30  # that the arrays of a file may declare
 
 
@@ -128,16 +128,16 @@ def witness_fault(layer: Layer, active: frozenset[int], x: Sequence[float | Frac
             return f"feature {j} of its witness is outside the domain"
     numerators, q = _integers(x)
     z = layer.logits(numerators, q)
+    if layer.rule == "topk" and len(active) in (0, len(z)):  # τ above, or below, all logits
+        return None
     excess = z  # z_i − τ, times a positive number
     if layer.rule == "sparsemax":  # τ = (Σ_A z_i − 1/t) / |A|
         t, over = layer.temperature.as_integer_ratio()
         total = sum(z[i] for i in active)
         excess = [t * (len(active) * value - total) + over * layer.unit * q for value in z]
-    elif layer.rule == "topk" and 0 < len(active) < len(z):  # τ between the least active and the largest other logit
+    elif layer.rule == "topk":  # τ between the least active and the largest other logit
         between = min(z[i] for i in active) + max(value for i, value in enumerate(z) if i not in active)
         excess = [2 * value - between for value in z]
-    elif layer.rule == "topk":  # τ below, or above, all logits
-        excess = [1 if active else -1] * len(z)
     for i, value in enumerate(excess):
         if i in active and not value > 0:
             return f"label {i} is not active at its witness"
@@ -158,7 +158,7 @@ def conflict_fault(layer: Layer, active: frozenset[int], numbers: Sequence[int])
     n_labels, most = len(layer.weight), len(layer.low) + 3
     if not 1 <= len(numbers) <= most or any(a >= b for a, b in pairwise(numbers)):
         return f"its conflict is not an ascending list of 1 to {most} rows"
-    if not any(r == n_labels or (r < n_labels and (layer.ties == "open" or r in active)) for r in numbers):
+    if not any(r <= n_labels and (layer.ties == "open" or r in {n_labels, *active}) for r in numbers):
         return "its conflict has no strict inequality"
     rows = [system_row(layer, number, active) for number in numbers]
     if [] in rows:
@@ -190,7 +190,9 @@ def system_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
         row[d], row[(kind - 3) % d] = bound.as_integer_ratio()
         row[d if kind - 3 < d else (kind - 3) % d] *= -1
     divisor = math.gcd(*row)
-    return [c // (divisor or 1) for c in row] if divisor or kind < 0 else []
+    if divisor:
+        return [c // divisor for c in row]
+    return row if kind < 0 else []
 
 
 def only_dependence(rows: list[list[int]]) -> list[int] | None:
@@ -199,21 +201,20 @@ def only_dependence(rows: list[list[int]]) -> list[int] | None:
     Elimination without fractions (Bareiss) in a table with a line for each column of the rows: what it leaves are
     minors of the table, so every division is exact. If the rows are independent, the candidate does not cancel them.
     """
-    table, before, n = [list(column) for column in zip(*rows, strict=True)], 1, len(rows) - 1
-    for k in range(n):
-        i = next((i for i in range(k, len(table)) if table[i][k]), None)
+    lines: list[Any] = list(zip(*rows, strict=True))
+    eliminated, before = [], 1
+    for _ in rows[1:]:
+        i = next((i for i, line in enumerate(lines) if line[0]), None)
         if i is None:
             return None
-        table[k], table[i] = table[i], table[k]
-        pivot, *others = table[k][k:]
-        for line in table[k + 1 :]:
-            factor = line[k]
-            line[k + 1 :] = [(pivot * a - factor * b) // before for a, b in zip(line[k + 1 :], others, strict=True)]
+        pivot, *others = lines.pop(i)
+        lines = [[(pivot * a - c * b) // before for a, b in zip(line, others, strict=True)] for c, *line in lines]
+        eliminated.append((pivot, others))
         before = pivot
-    multipliers = [0] * n + [before]
-    for k in reversed(range(n)):
-        multipliers[k] = -sum(map(mul, table[k][k + 1 :], multipliers[k + 1 :])) // table[k][k]
-    return multipliers if before > 0 else [-m for m in multipliers]
+    multipliers = [before]
+    for pivot, others in reversed(eliminated):
+        multipliers = [-sum(map(mul, others, multipliers)) // pivot, *multipliers]
+    return [before * m for m in multipliers]  # of which the last is positive
 
 
 def radius_fault(
@@ -229,15 +230,15 @@ def radius_fault(
         numerators, q = _integers(x)
         signed = [z if i in active else -z for i, z in enumerate(layer.logits(numerators, q))]
         distances = (Fraction(z << 64, (norm + 1) * q) for z, norm in zip(signed, layer.norms, strict=True) if norm)
-        least = min(distances, default=math.inf)
+        least = max(0, min(distances, default=math.inf))
     most = _radius_from_above(layer, active, low, high, labels, nu)
     loosest_below, loosest_above = 0, math.inf
     if layer.is_usual:
         shift = max((Fraction(abs(o) << 64, n) for o, n in zip(layer.offset, layer.norms, strict=True) if n), default=0)
         reach, unit = (math.isqrt(len(x)) + 1) * box + 2, Fraction(2 * len(x) + 32, 2**49)
-        loosest_below = least * Fraction(1 - 1e-9) - unit * reach * (1 + shift)
+        loosest_below = max(0, least * Fraction(1 - 1e-9) - unit * reach * (1 + shift))
         loosest_above = most * Fraction(1 + 1e-9) + unit * (reach + shift)
-    if not max(0, loosest_below) <= lower <= max(0, least):
+    if not loosest_below <= lower <= least:
         return f"its centre does not give the lower bound {lower}"
     if not max(0, most) <= upper <= max(0, loosest_above):
         return f"its multipliers do not give the upper bound {upper}"
@@ -317,7 +318,7 @@ def _parse(data: bytes) -> Array:
     _require(re.fullmatch(r"[<>=|]?([biuf]\d|[US]\d+)", descr) and not header, f"numbers or text, got {descr}")
     kind, order = descr.lstrip("<>=|"), ">" if descr[0] == ">" else "<"
     size = int(kind[1:]) * (4 if kind[0] == "U" else 1)
-    _require(min(shape, default=0) >= 0 and math.prod(shape) * size == len(data) - start, f"numbers of shape {shape}")
+    _require(all(n >= 0 for n in shape) and math.prod(shape) * size == len(data) - start, f"numbers of shape {shape}")
     flat = struct.unpack(f"{order}{math.prod(shape)}{CODES[kind]}", data[start:]) if kind[0] not in "US" else ()
     if by_column and len(shape) == 2:
         flat = tuple(number for i in range(shape[0]) for number in flat[i :: shape[0]])
@@ -349,18 +350,21 @@ def _header(arrays: dict[str, Array]) -> dict[str, Any]:
 
 def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Array]) -> Layer:
     """Return the classifier of the given numbers, if it is the one that the result was made for."""
-    bias = next((_floats(given.pop(name)) for name in BIASES if name in given), None)
+    bias = next((given.pop(name) for name in BIASES if name in given), None)
     matrices = [given[name] for name in WEIGHTS if name in given][:1]
     matrices = matrices or [array for array in given.values() if len(array.shape) == 2 and array.flat]
-    _require(len(matrices) == 1 and len(matrices[0].shape) == 2, f"one matrix, best called {', '.join(WEIGHTS)}")
-    (n, d), flat = matrices[0].shape, _floats(matrices[0])
+    _require([len(array.shape) for array in matrices] == [2], f"one matrix, best called {', '.join(WEIGHTS)}")
+    [matrix] = matrices
+    (n, d), flat = matrix.shape, _floats(matrix)
     digest = hashlib.sha256(f"{n} {d} ".encode() + struct.pack(f"<{n * d}d", *(w + 0.0 for w in flat)))  # −0 is 0
-    _require((n, d) == (header["n_labels"], header["d"]), f"weights of another shape than {n, d}")
+    _require(flat and (n, d) == (header["n_labels"], header["d"]), f"weights of another shape than {n, d}")
+    _require(bias is None or bias.shape == (n,), f"a bias of {n} numbers")
     _require(digest.hexdigest() == header["weight_sha256"], "the weights that were verified, got others")
 
     theta = _take(arrays, "theta", "f8", n) if "theta" in arrays else None
     _require(theta is None or header["rule"] == "sigmoid", "thresholds with the rule sigmoid only")
-    exact = [Fraction(b) - Fraction(t) for b, t in zip(bias or [0.0] * n, theta or [0.0] * n, strict=True)]
+    plain = [0.0] * n if bias is None else _floats(bias)
+    exact = [Fraction(b) - Fraction(t) for b, t in zip(plain, theta or [0.0] * n, strict=True)]
     has_offset = bias is not None or theta is not None
     same = {has_offset} == {part in arrays for part in ("offset", "offset_error")}
     _require(same, f"{'no' if has_offset else 'the'} bias, as was verified")
@@ -375,7 +379,7 @@ def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Ar
         *(header["rule"], header["ties"], Fraction(float(header["temperature"])), low, high),
         *(_rows(numbers[: n * d], d), numbers[n * d :], unit, has_offset),
         exponents=[math.frexp(max(map(abs, (*w, o))))[1] for w, o in zip(_rows(flat, d), offset, strict=True)],
-        is_usual=all(x == 0 or 2.0**-400 < abs(x) < 2.0**400 for x in (*flat, *offset, header["box"] or 0)),
+        is_usual=all(2.0**-400 < abs(x) < 2.0**400 for x in (*flat, *offset, header["box"]) if x),
     )
 
 
