@@ -17,9 +17,9 @@ from labelproof.training.heads import LinearHead
 from labelproof.training.recipe.assembling import assemble
 from labelproof.training.recipe.blending import Blend, blend
 from labelproof.training.recipe.budget import Budget
-from labelproof.training.recipe.folds import fold_numbers
+from labelproof.training.recipe.folds import Folds, fold_numbers
 from labelproof.training.recipe.ledger import Ledger
-from labelproof.training.recipe.members import Folds, refit
+from labelproof.training.recipe.members import refit
 from labelproof.training.recipe.menu import material_of
 from labelproof.training.recipe.searching import search
 
@@ -87,11 +87,11 @@ def fit_recipe(
     """
     folds = Folds(material_of(training), training.labels, fold_numbers(training, seed=seed))
     found = search(folds, Budget(budget), Ledger(folder, folds), seed=seed, say=say)
-    blended = blend(found.candidates, folds.labels)
+    blended = blend(found.candidates, folds.truth)
     say(f"training on all {len(training):,} examples: {blended.name}")
     members = [refit(member, folds.material, folds.labels, seed=seed) for member, _ in blended.members]
     encoder, head = assemble(blended, members, folds.material)
-    rules = {name: rule_for(name).fit(folds.labels, blended.logits) for name in dict.fromkeys((metric, *METRICS))}
+    rules = {name: rule_for(name).fit(folds.truth, blended.logits) for name in dict.fromkeys((metric, *METRICS))}
     singles = [
         {"member": c.name, "seconds": c.seconds, "log loss": c.loss, **_scores(c.logits, folds)}
         for c in found.candidates
@@ -122,22 +122,22 @@ def rule_for(metric: str) -> Rule:
 def _decided_out_of_fold(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> npt.NDArray[np.bool_]:
     """Return label sets, those of each fold by thresholds of the others."""
     decided = np.zeros(logits.shape, np.bool_)
-    for fold in np.unique(folds.numbers):
-        held = folds.numbers == fold
-        rule = rule_for(metric).fit(folds.labels[~held], logits[~held])
+    for part in np.unique(folds.parts):
+        held = folds.parts == part
+        rule = rule_for(metric).fit(folds.truth[~held], logits[~held])
         decided[held] = rule.decide(logits[held])
     return decided
 
 
 def _scores(logits: npt.NDArray[np.float32], folds: Folds) -> dict[str, float]:
-    found = {name: float(by_name(name)(folds.labels, _decided_out_of_fold(logits, folds, name))) for name in METRICS}
-    return {**found, "precision@1": float(by_name("precision@1")(folds.labels, logits))}
+    found = {name: float(by_name(name)(folds.truth, _decided_out_of_fold(logits, folds, name))) for name in METRICS}
+    return {**found, "precision@1": float(by_name("precision@1")(folds.truth, logits))}
 
 
 def _honest_metrics(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> dict[str, float]:
     decided = _decided_out_of_fold(logits, folds, metric)
     ks = tuple(k for k in (1, 3, 5) if k <= logits.shape[1])
-    values = evaluate(folds.labels, logits, decided, scores="logits", ks=ks)
+    values = evaluate(folds.truth, logits, decided, scores="logits", ks=ks)
     return {name: float(value) for name, value in values.items()}
 
 
