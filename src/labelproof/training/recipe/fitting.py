@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, Rule, Threshold
 from labelproof.decisions.tuning import is_separable
 from labelproof.encoders.views.encoder import ViewsEncoder
-from labelproof.metrics import by_name, evaluate
+from labelproof.metrics import by_name, evaluate, expected_calibration_error
 from labelproof.training.heads import LinearHead
 from labelproof.training.recipe.assembling import assemble
 from labelproof.training.recipe.blending import Blend, blend
@@ -45,9 +46,9 @@ class RecipeResult:
     table
         One row for each member that was tried, and one for the blend.
     skipped
-        Stages for which there was no time.
-    why
-        Why the winner won, in a sentence.
+        Stages for which there was no time or no room.
+    notes
+        Sentences for people: why the winner won, how well its probabilities are calibrated, what was left out.
     """
 
     encoder: ViewsEncoder
@@ -56,7 +57,7 @@ class RecipeResult:
     metrics: dict[str, float]
     table: list[Row]
     skipped: list[str]
-    why: str
+    notes: list[str]
 
 
 def fit_recipe(
@@ -104,7 +105,11 @@ def fit_recipe(
         _honest_metrics(blended.logits, folds, metric),
         [*singles, total],
         found.skipped,
-        _why(blended),
+        [
+            _why(blended),
+            _calibration(blended, folds),
+            *([f"Left out: {', '.join(found.skipped)}."] if found.skipped else []),
+        ],
     )
 
 
@@ -139,6 +144,13 @@ def _honest_metrics(logits: npt.NDArray[np.float32], folds: Folds, metric: str) 
     ks = tuple(k for k in (1, 3, 5) if k <= logits.shape[1])
     values = evaluate(folds.truth, logits, decided, scores="logits", ks=ks)
     return {name: float(value) for name, value in values.items()}
+
+
+def _calibration(blended: Blend, folds: Folds) -> str:
+    """Say how far probabilities are from frequencies, each by a calibration that had not seen the example."""
+    probabilities = expit(blended.logits)
+    pooled, own = (expected_calibration_error(folds.truth, probabilities, average=a) for a in ("micro", "macro"))
+    return f"Probabilities are calibrated: out of fold their error (ECE) is {pooled:.4f} pooled, {own:.4f} a label."
 
 
 def _why(blended: Blend) -> str:
