@@ -137,9 +137,10 @@ class _Desk:
             self._note(self.ledger.tried(plan, f"trees {self.seed}", partial(trees_candidate, self.folds, plan)))
 
     def _try_networks(self, plans: list[ViewPlan]) -> None:
-        """Try networks on the views that are narrow enough, the better ones first; on the first, if nothing else is."""
+        """Try networks on the views that are narrow enough, the better ones first; on one in any case, if nothing else is there."""
         alone = not self.found.candidates
-        for plan in plans[:1] if alone else self._tried(plans):
+        last_resort = [plan for plan in plans if plan.name == "idf"] or plans[:1]
+        for plan in last_resort if alone else self._tried(plans):
             width, name = grid_size(plan, self.folds.material).width, f"{plan.name}: network"
             if width > WIDEST_NETWORK and not alone:
                 self.found.skipped.append(f"{name} ({width:,} inputs)")
