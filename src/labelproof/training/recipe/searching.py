@@ -137,7 +137,7 @@ class _Desk:
             self._note(self.ledger.tried(plan, f"trees {self.seed}", partial(trees_candidate, self.folds, plan)))
 
     def _try_networks(self, plans: list[ViewPlan]) -> None:
-        """Try networks on the views that are narrow enough, the better ones first; on one in any case, if nothing else is there."""
+        """Try networks on views that are narrow enough, the better ones first; on any, if there is no member yet."""
         alone = not self.found.candidates
         last_resort = [plan for plan in plans if plan.name == "idf"] or plans[:1]
         for plan in last_resort if alone else self._tried(plans):
