@@ -144,7 +144,6 @@ def _fit_by_recipe(
         logits = batch_logits(found.encoder, found.head, prepared)
         metrics["sizes"]["test"] = len(parts.test)
         metrics["test"] = metrics_of(parts.test.labels, logits, found.rules[metric])
-    skipped = [f"No time for: {', '.join(found.skipped)}."] if found.skipped else []
     return Fitted(
         found.encoder,
         found.head,
@@ -155,7 +154,7 @@ def _fit_by_recipe(
         metrics,
         found.rules,
         found.table,
-        [found.why, *skipped],
+        found.notes,
     )
 
 

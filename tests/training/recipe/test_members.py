@@ -9,12 +9,13 @@ from sklearn.svm import LinearSVC
 
 from labelproof.data import Dataset
 from labelproof.training.dense_svm import dense_svms
+from labelproof.training.recipe import folds as folds_module
 from labelproof.training.recipe.assembling import assemble
 from labelproof.training.recipe.blending import Blend, blend
 from labelproof.training.recipe.budget import Budget, parse_budget
 from labelproof.training.recipe.calibrating import calibrate, cross_fitted, log_loss
-from labelproof.training.recipe.folds import fold_numbers
-from labelproof.training.recipe.members import Folds, network_candidate, refit, svm_candidate
+from labelproof.training.recipe.folds import Folds, fold_numbers
+from labelproof.training.recipe.members import leaf_logits, network_candidate, refit, svm_candidate
 from labelproof.training.recipe.menu import material_of, plans_for
 from labelproof.training.recipe.network import train_network
 from labelproof.training.recipe.searching import edges
@@ -85,6 +86,31 @@ def test_groups_stay_in_one_fold_and_large_sets_have_three():
     assert len(set(fold_numbers(many, seed=0))) == 3
     two = Dataset(scipy.sparse.csr_array(np.ones((2, 1), bool)), ("a",), features=np.zeros((2, 1)))
     assert sorted(fold_numbers(two, seed=0)) == [0, 1]
+
+
+def test_of_a_very_large_set_some_examples_are_held_out_once(monkeypatch):
+    monkeypatch.setattr(folds_module, "MOST_SCORES", 1000)
+    monkeypatch.setattr(folds_module, "HELD_SCORES", 150)
+    X, Y = problem(n=600)
+    data = Dataset(Y, ("a", "b", "c"), features=X)
+    numbers = fold_numbers(data, seed=0)
+    assert set(numbers.tolist()) == {-1, 0}
+    assert 40 <= (numbers == 0).sum() <= 60  # of 150 scores of three labels
+    folds = Folds(material_of(data), Y, numbers)
+    plan = plans_for(folds.material)[0]
+    member = svm_candidate(folds, plan, folds.views(plan), 0.01)
+    assert member.logits.shape == folds.truth.shape == ((numbers == 0).sum(), 3)
+    assert set(folds.parts.tolist()) == {0, 1}  # thresholds of each half are those of the other
+    assert member.loss < log_loss(np.zeros(folds.truth.shape, np.float32), folds.truth)
+
+
+def test_a_leaf_is_worth_the_logit_of_its_share():
+    leaves = scipy.sparse.csr_array(np.array([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1]]))  # two trees of two leaves
+    weight, bias = leaf_logits(leaves, scipy.sparse.csr_array(np.array([[True], [False], [False]])))
+    usual = 1.5 / 4
+    shares = np.array([(count + 0.3 * usual) / (size + 0.3) for count, size in ((1, 2), (0, 1), (1, 1), (0, 2))])
+    np.testing.assert_allclose(weight[0], np.log(shares / (1 - shares)) / 2)
+    assert bias.tolist() == [0.0]
 
 
 def test_a_search_goes_on_beyond_the_edge():

@@ -63,7 +63,7 @@ def test_texts_get_at_least_what_a_plain_machine_gives(texts):
 
 def test_curved_boundaries_are_found(fitted):
     tried = {row["member"].split(":")[0] for row in fitted.tried}
-    assert tried == {"standardised", "kernel, smooth", "kernel, sharp", "blend"}
+    assert tried == {"standardised", "kernel, smooth", "kernel, sharp", "trees", "blend"}
     assert any("network" in row["member"] for row in fitted.tried)
     assert fitted.metrics["test"]["micro-f1"] > 0.7
     assert fitted.metrics["sizes"] == {"training": 180, "test": 60}  # the validation part is trained on too
@@ -122,6 +122,24 @@ def test_a_run_is_not_overwritten_and_other_data_are_not_mixed_in(numbers, tmp_p
 def test_what_there_is_no_time_for_is_named(texts):
     found = fit_recipe(texts.select(slice(0, 120)), budget=0.0)
     assert any(name.startswith("words and letters") for name in found.skipped)
+
+
+def test_of_many_labels_costs_are_chosen_on_some(numbers, monkeypatch):
+    monkeypatch.setattr(searching, "MANY_LABELS", 3)
+    monkeypatch.setattr(searching, "SOME_LABELS", 2)
+    said = []
+    found = fit_recipe(numbers.part("train").with_split(None), budget=0.0, say=said.append)
+    assert [row["member"].split(":")[0] for row in found.table] == ["standardised", "blend"]
+    assert "is best for 2 of 4 labels" in said[0]
+    assert found.head.weight.shape[0] == 4
+
+
+def test_where_machines_have_too_many_weights_a_network_stands_alone(numbers, monkeypatch):
+    monkeypatch.setattr(searching, "MOST_WEIGHTS", 10)
+    monkeypatch.setattr(searching, "has_few_leaves", lambda _: False)
+    found = fit_recipe(numbers.part("train").with_split(None), budget=1.0)
+    assert [row["member"].split(",")[0] for row in found.table] == ["standardised: network", "blend"]
+    assert any("weights)" in name for name in found.skipped)
 
 
 def test_thresholds_serve_the_metric_that_was_asked_for(numbers):

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 
 from labelproof import encoders
 from labelproof.encoders.views.bases import GivenNumbers, TermCounts
 from labelproof.encoders.views.encoder import Part, ViewsEncoder
+from labelproof.encoders.views.leaves import Leaves
 from labelproof.encoders.views.view import Block, View
 from labelproof.encoders.views.weightings import Idf, Nystroem, Plain, Standard
 from labelproof.errors import LabelproofError
@@ -56,6 +58,40 @@ def test_products_of_kernel_features_are_the_kernel():
     assert np.abs(features).max() <= 1.001
 
 
+def test_leaves_are_those_of_scikit_learn():
+    X, other = rng().normal(size=(2, 50, 4))
+    Y = scipy.sparse.csr_array(X[:, :2] > X[:, 2:])
+    peer = ExtraTreesClassifier(20, min_samples_leaf=2, random_state=3).fit(X, Y.toarray())
+    found = Leaves.grown(X, Y, n_trees=20, seed=3)
+    features = found.features(other)
+    assert features.shape == (50, found.width(4))
+    assert (features.sum(axis=1) == 20).all()
+    ours = features.indices.reshape(50, 20)
+    for tree, numbers in enumerate(peer.apply(other).T):
+        pairs = set(zip(ours[:, tree].tolist(), numbers.tolist(), strict=True))
+        assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    np.testing.assert_array_equal(found.features(scipy.sparse.csr_array(other)).indices, features.indices)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("children", (0, 0), 0.0), ("children", (0, 1), 1e6), ("roots", 0, -1.0), ("value", 0, np.nan)],
+)
+def test_nodes_that_are_no_trees_are_refused(name, place, value):
+    arrays = forest(rng().normal(size=(20, 3))).arrays()
+    arrays[name][place] = value
+    with pytest.raises(ValueError, match="expected"):
+        Leaves.from_arrays(arrays)
+
+
+def test_trees_that_ask_for_further_columns_are_refused():
+    with pytest.raises(ValueError, match="trees of 1 columns"):
+        forest(rng().normal(size=(40, 3))).width(1)
+    arrays = forest(rng().normal(size=(20, 3))).arrays()
+    with pytest.raises(ValueError, match="other shapes"):
+        Leaves.from_arrays(arrays | {"column": arrays["column"][:-1]})
+
+
 def test_a_missing_value_is_the_mean_and_told_by_a_column():
     X = np.array([[1.0, np.nan, 5.0], [3.0, 4.0, 5.0]])
     base = GivenNumbers.learned(X)
@@ -84,8 +120,13 @@ def number_encoder():
     views = [
         View((Block(0, Standard.learned(rows)),), is_sparse=False),
         View((Block(0, Nystroem.learned(rows, sharpness=0.5, most=10)),), is_sparse=False),
+        View((Block(0, forest(rows)),), is_sparse=True),
     ]
-    return ViewsEncoder([base], views, [Part(1), Part(0, 3), Part(0)]), X
+    return ViewsEncoder([base], views, [Part(1), Part(0, 3), Part(2), Part(0)]), X
+
+
+def forest(rows):
+    return Leaves.grown(rows, scipy.sparse.csr_array(rows[:, :2] > 0), n_trees=3)
 
 
 def drawn(encoder):

@@ -20,14 +20,16 @@ from torch import Tensor, nn
 from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.layers import Bag, dense_rows
 from labelproof.encoders.views.bases import BASES, Base
+from labelproof.encoders.views.leaves import Leaves
 from labelproof.encoders.views.view import Block, View
-from labelproof.encoders.views.weightings import WEIGHTINGS
+from labelproof.encoders.views.weightings import WEIGHTINGS, Weighting
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.array_files import read_arrays
 
 __all__ = ["Part", "PreparedViews", "ViewsEncoder"]
 
 _BASES, _ARRAYS = "bases.json", "weightings.npz"
+_WEIGHTINGS: dict[str, type[Weighting]] = WEIGHTINGS | {Leaves.kind: Leaves}
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def _restored_view(v: int, described: Mapping[str, Any], arrays: Mapping[str, An
         own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
         if not 0 <= block["base"] < n_bases:
             raise ValueError(f"expected a base below {n_bases}, got {block['base']}")
-        blocks.append(Block(block["base"], WEIGHTINGS[block["weighting"]].from_arrays(own), float(block["scale"])))
+        blocks.append(Block(block["base"], _WEIGHTINGS[block["weighting"]].from_arrays(own), float(block["scale"])))
     return View(tuple(blocks), bool(described["sparse"]))
 
 

@@ -32,7 +32,7 @@ def assemble(blended: Blend, refitted: Sequence[Refitted], material: Material) -
             names[member.plan.name] = len(views)
             views.append(fitted.view)
         slopes, offsets = member.calibration.slopes, member.calibration.offsets
-        weight = share * slopes[:, None] * fitted.weight
+        weight = (share * slopes)[:, None].astype(np.float32) * fitted.weight.astype(np.float32)
         bias = bias + share * (slopes * fitted.bias + offsets)
         view = names[member.plan.name]
         key: Part | tuple[Part, int] = Part(view)

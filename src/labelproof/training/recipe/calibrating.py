@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from scipy.special import expit
 
 __all__ = ["Calibration", "calibrate", "cross_fitted", "log_loss"]
@@ -16,6 +17,7 @@ __all__ = ["Calibration", "calibrate", "cross_fitted", "log_loss"]
 Floats = npt.NDArray[np.float64]
 SLOPE_PRIOR, OFFSET_PRIOR = 5.0, 1.0  # how firmly a label's slope and offset are held by the common ones
 STEPS = 30
+AT_ONCE = 4_000_000  # scores: a few hundred megabytes with all that is computed from them
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +37,20 @@ def calibrate(scores: npt.NDArray[Any], labels: Any) -> Calibration:
 
     Examples
     --------
-    >>> import scipy.sparse
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=(5000, 3))
     >>> found = calibrate(z / 2, scipy.sparse.csr_array(rng.random(z.shape) < expit(z - 1)))
     >>> found.slopes.round(0), found.offsets.round(0)
     (array([2., 2., 2.]), array([-1., -1., -1.]))
     """
-    truth = np.asarray(labels.toarray(), np.bool_)
-    common = _pooled(scores, truth)
-    return _own(scores, truth, *common)
+    slope, offset = _pooled(scores, labels)
+    columns = scipy.sparse.csc_array(labels)
+    size = max(1, AT_ONCE // max(len(scores), 1))
+    parts = []
+    for first in range(0, scores.shape[1], size):
+        block = slice(first, first + size)
+        parts.append(_own(scores[:, block], columns[:, block].toarray().astype(np.bool_), slope, offset))
+    return Calibration(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def cross_fitted(scores: npt.NDArray[Any], labels: Any, folds: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
@@ -58,17 +64,18 @@ def cross_fitted(scores: npt.NDArray[Any], labels: Any, folds: npt.NDArray[np.in
 
 def log_loss(logits: npt.NDArray[Any], labels: Any) -> float:
     """Return the mean of −ln p over examples and labels; p is the probability given to what is true."""
-    total = float(np.logaddexp(0.0, logits).sum(dtype=np.float64))
+    size = max(1, AT_ONCE // max(logits.shape[1], 1))
+    blocks = (logits[first : first + size] for first in range(0, len(logits), size))
+    total = sum(float(np.logaddexp(0.0, block).sum(dtype=np.float64)) for block in blocks)
     rows, columns = labels.nonzero()
     return (total - float(logits[rows, columns].sum(dtype=np.float64))) / logits.size
 
 
-def _pooled(scores: npt.NDArray[Any], truth: npt.NDArray[np.bool_]) -> tuple[float, float]:
-    """Return slope and offset of the largest likelihood over all labels; of a sample where there are very many."""
-    z, y = scores.ravel(), truth.ravel()
-    if z.size > 4_000_000:
-        some = np.random.default_rng(0).integers(0, z.size, 4_000_000)
-        z, y = z[some], y[some]
+def _pooled(scores: npt.NDArray[Any], labels: Any) -> tuple[float, float]:
+    """Return slope and offset of the largest likelihood over all labels; of some examples where there are very many."""
+    n, n_labels = scores.shape
+    some = np.sort(np.random.default_rng(0).permutation(n)[: max(1, AT_ONCE // max(n_labels, 1))])
+    z, y = scores[some].ravel(), labels[some].toarray().astype(np.bool_).ravel()
     spread = float(z.std()) or 1.0
     slopes, offsets = _newton(
         z[:, None] / spread, y[:, None], np.array([1.0]), np.array([0.0]), (1e-3, 1e-3), (1.0, 0.0)
@@ -76,11 +83,11 @@ def _pooled(scores: npt.NDArray[Any], truth: npt.NDArray[np.bool_]) -> tuple[flo
     return float(slopes[0]) / spread, float(offsets[0])
 
 
-def _own(scores: npt.NDArray[Any], truth: npt.NDArray[np.bool_], slope: float, offset: float) -> Calibration:
+def _own(scores: npt.NDArray[Any], truth: npt.NDArray[np.bool_], slope: float, offset: float) -> tuple[Floats, Floats]:
     scaled = scores * slope + offset  # the prior is around slope 1 and offset 0 of these
     n_labels = scores.shape[1]
     a, b = _newton(scaled, truth, np.ones(n_labels), np.zeros(n_labels), (SLOPE_PRIOR, OFFSET_PRIOR), (1.0, 0.0))
-    return Calibration(a * slope, a * offset + b)
+    return a * slope, a * offset + b
 
 
 def _newton(

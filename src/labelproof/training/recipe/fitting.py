@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, Rule, Threshold
 from labelproof.decisions.tuning import is_separable
 from labelproof.encoders.views.encoder import ViewsEncoder
-from labelproof.metrics import by_name, evaluate
+from labelproof.metrics import by_name, evaluate, expected_calibration_error
 from labelproof.training.heads import LinearHead
 from labelproof.training.recipe.assembling import assemble
 from labelproof.training.recipe.blending import Blend, blend
 from labelproof.training.recipe.budget import Budget
-from labelproof.training.recipe.folds import fold_numbers
+from labelproof.training.recipe.folds import Folds, fold_numbers
 from labelproof.training.recipe.ledger import Ledger
-from labelproof.training.recipe.members import Folds, refit
+from labelproof.training.recipe.members import refit
 from labelproof.training.recipe.menu import material_of
 from labelproof.training.recipe.searching import search
 
@@ -45,9 +46,9 @@ class RecipeResult:
     table
         One row for each member that was tried, and one for the blend.
     skipped
-        Stages for which there was no time.
-    why
-        Why the winner won, in a sentence.
+        Stages for which there was no time or no room.
+    notes
+        Sentences for people: why the winner won, how well its probabilities are calibrated, what was left out.
     """
 
     encoder: ViewsEncoder
@@ -56,7 +57,7 @@ class RecipeResult:
     metrics: dict[str, float]
     table: list[Row]
     skipped: list[str]
-    why: str
+    notes: list[str]
 
 
 def fit_recipe(
@@ -87,11 +88,11 @@ def fit_recipe(
     """
     folds = Folds(material_of(training), training.labels, fold_numbers(training, seed=seed))
     found = search(folds, Budget(budget), Ledger(folder, folds), seed=seed, say=say)
-    blended = blend(found.candidates, folds.labels)
+    blended = blend(found.candidates, folds.truth)
     say(f"training on all {len(training):,} examples: {blended.name}")
     members = [refit(member, folds.material, folds.labels, seed=seed) for member, _ in blended.members]
     encoder, head = assemble(blended, members, folds.material)
-    rules = {name: rule_for(name).fit(folds.labels, blended.logits) for name in dict.fromkeys((metric, *METRICS))}
+    rules = {name: rule_for(name).fit(folds.truth, blended.logits) for name in dict.fromkeys((metric, *METRICS))}
     singles = [
         {"member": c.name, "seconds": c.seconds, "log loss": c.loss, **_scores(c.logits, folds)}
         for c in found.candidates
@@ -104,7 +105,11 @@ def fit_recipe(
         _honest_metrics(blended.logits, folds, metric),
         [*singles, total],
         found.skipped,
-        _why(blended),
+        [
+            _why(blended),
+            _calibration(blended, folds),
+            *([f"Left out: {', '.join(found.skipped)}."] if found.skipped else []),
+        ],
     )
 
 
@@ -122,23 +127,30 @@ def rule_for(metric: str) -> Rule:
 def _decided_out_of_fold(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> npt.NDArray[np.bool_]:
     """Return label sets, those of each fold by thresholds of the others."""
     decided = np.zeros(logits.shape, np.bool_)
-    for fold in np.unique(folds.numbers):
-        held = folds.numbers == fold
-        rule = rule_for(metric).fit(folds.labels[~held], logits[~held])
+    for part in np.unique(folds.parts):
+        held = folds.parts == part
+        rule = rule_for(metric).fit(folds.truth[~held], logits[~held])
         decided[held] = rule.decide(logits[held])
     return decided
 
 
 def _scores(logits: npt.NDArray[np.float32], folds: Folds) -> dict[str, float]:
-    found = {name: float(by_name(name)(folds.labels, _decided_out_of_fold(logits, folds, name))) for name in METRICS}
-    return {**found, "precision@1": float(by_name("precision@1")(folds.labels, logits))}
+    found = {name: float(by_name(name)(folds.truth, _decided_out_of_fold(logits, folds, name))) for name in METRICS}
+    return {**found, "precision@1": float(by_name("precision@1")(folds.truth, logits))}
 
 
 def _honest_metrics(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> dict[str, float]:
     decided = _decided_out_of_fold(logits, folds, metric)
     ks = tuple(k for k in (1, 3, 5) if k <= logits.shape[1])
-    values = evaluate(folds.labels, logits, decided, scores="logits", ks=ks)
+    values = evaluate(folds.truth, logits, decided, scores="logits", ks=ks)
     return {name: float(value) for name, value in values.items()}
+
+
+def _calibration(blended: Blend, folds: Folds) -> str:
+    """Say how far probabilities are from frequencies, each by a calibration that had not seen the example."""
+    probabilities = expit(blended.logits)
+    pooled, own = (expected_calibration_error(folds.truth, probabilities, average=a) for a in ("micro", "macro"))
+    return f"Probabilities are calibrated: out of fold their error (ECE) is {pooled:.4f} pooled, {own:.4f} a label."
 
 
 def _why(blended: Blend) -> str:

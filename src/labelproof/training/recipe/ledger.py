@@ -11,7 +11,8 @@ import numpy as np
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
 from labelproof.training.recipe.calibrating import Calibration
-from labelproof.training.recipe.members import Candidate, Folds
+from labelproof.training.recipe.folds import Folds
+from labelproof.training.recipe.members import Candidate
 from labelproof.training.recipe.menu import ViewPlan
 
 __all__ = ["Ledger"]

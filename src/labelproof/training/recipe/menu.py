@@ -13,13 +13,17 @@ import scipy.sparse
 
 from labelproof.data import Dataset
 from labelproof.encoders.views.bases import Base, GivenNumbers, TermCounts
+from labelproof.encoders.views.leaves import Leaves
 from labelproof.encoders.views.view import Block, View
 from labelproof.encoders.views.weightings import Idf, Nystroem, Plain, Standard
 
-__all__ = ["Material", "ViewPlan", "material_of", "plans_for"]
+__all__ = ["Material", "ViewPlan", "add_letters", "material_of", "plans_for", "trees_plan"]
 
 Learn = Callable[[Any], Any]
 HALF = float(np.sqrt(0.5))
+WORDS, LETTERS = ("word", (1, 2)), ("char_wb", (2, 4))  # analyzers, with the shortest and the longest run
+MOST_TERMS, FEWEST_TERMS = 50_000, 5_000
+MOST_TERM_WEIGHTS = 250_000_000  # terms × labels: of very many labels there are fewer terms
 SPARSE = 0.25  # share of nonzeros up to which given numbers are taken as counts or indicators
 
 
@@ -38,16 +42,21 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class ViewPlan:
-    """A view to be learned from training rows: for each block its base, how it learns, and its scale."""
+    """A view to be learned from training rows: for each block its base, how it learns, and its scale.
+
+    ``costs`` are those that support vector machines on it try first.
+    """
 
     name: str
     blocks: tuple[tuple[int, Learn, float], ...]
     is_sparse: bool
-    costs: tuple[float, ...]
+    costs: tuple[float, ...] = ()
+    needs_labels: bool = False
 
-    def learned(self, matrices: Sequence[Any]) -> View:
-        """Return the view of training rows of the bases."""
-        blocks = (Block(base, learn(matrices[base]), scale) for base, learn, scale in self.blocks)
+    def learned(self, matrices: Sequence[Any], labels: Any) -> View:
+        """Return the view of training rows of the bases, and their labels where it needs them."""
+        given = (labels,) if self.needs_labels else ()
+        blocks = (Block(base, learn(matrices[base], *given), scale) for base, learn, scale in self.blocks)
         return View(tuple(blocks), self.is_sparse)
 
 
@@ -57,7 +66,8 @@ def material_of(training: Dataset) -> Material:
         texts = training.texts
         if training.text_pairs is not None:
             texts = tuple(f"{a}\n\n{b}" for a, b in zip(texts, training.text_pairs, strict=True))
-        base, counts = TermCounts.learned(texts, "word", (1, 2))
+        most = max(FEWEST_TERMS, min(MOST_TERMS, MOST_TERM_WEIGHTS // len(training.label_names)))
+        base, counts = TermCounts.learned(texts, *WORDS, most=most)
         return Material([base], [counts], texts)
     if training.features is None:
         raise ValueError("head 'auto' needs data with texts or features, got neither")
@@ -66,6 +76,11 @@ def material_of(training: Dataset) -> Material:
     if not scipy.sparse.issparse(matrix) and np.count_nonzero(matrix) <= SPARSE * matrix.size and matrix.min() >= 0:
         matrix = scipy.sparse.csr_array(matrix)
     return Material([numbers], [matrix])
+
+
+def trees_plan(*, seed: int) -> ViewPlan:
+    """Return the plan of a forest: its view is the leaves that an example falls into."""
+    return ViewPlan("trees", ((0, partial(Leaves.grown, seed=seed), 1.0),), True, needs_labels=True)
 
 
 def plans_for(material: Material) -> list[ViewPlan]:
@@ -92,6 +107,6 @@ def plans_for(material: Material) -> list[ViewPlan]:
 def add_letters(material: Material) -> None:
     """Count runs of two to four letters within words, which the second plan of texts needs."""
     if material.texts is not None and len(material.bases) == 1:
-        base, counts = TermCounts.learned(material.texts, "char_wb", (2, 4))
+        base, counts = TermCounts.learned(material.texts, *LETTERS, most=MOST_TERMS)
         material.bases.append(base)
         material.matrices.append(counts)

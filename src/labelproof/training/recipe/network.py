@@ -4,6 +4,9 @@ Its hidden layer is a block of nonnegative features, on which the output is line
 further columns. The loop is a plain one: these networks train in seconds.
 """
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +22,7 @@ __all__ = ["Network", "train_network"]
 HIDDEN, DROPOUT, INPUT_DROPOUT = 512, 0.5, 0.15
 MOST_EPOCHS, PATIENCE = 80, 6
 LEARNING_RATE = 1e-3
+ENOUGH_FOR_THREADS = 50_000_000  # multiplications in a step
 
 
 class Network(nn.Module):
@@ -73,17 +77,27 @@ class Trained:
 
 
 def train_network(
-    features: Any, labels: Any, *, held_out: tuple[Any, Any] | None = None, epochs: int = MOST_EPOCHS, seed: int = 0
+    features: Any,
+    labels: Any,
+    *,
+    held_out: tuple[Any, Any] | None = None,
+    epochs: int = MOST_EPOCHS,
+    seconds: float = np.inf,
+    seed: int = 0,
 ) -> Trained:
-    """Train a network, for so many epochs or, with held-out rows and labels, until their loss no longer falls."""
+    """Train a network, for so many epochs or, with held-out rows and labels, until their loss no longer falls.
+
+    No epoch begins after so many seconds, but the first.
+    """
+    end = time.perf_counter() + seconds
     n, n_labels = labels.shape
     rates = np.asarray(labels.sum(axis=0)).ravel() / max(n, 1)
-    with torch.random.fork_rng(devices=[]):
+    size = 32 if n < 2000 else 64 if n < 10_000 else 128
+    with torch.random.fork_rng(devices=[]), _threads(size * HIDDEN * (features.shape[1] + n_labels)):
         torch.manual_seed(seed)
         network = Network(features.shape[1], n_labels, rates)
         optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
         rng = np.random.default_rng(seed)
-        size = 32 if n < 2000 else 64 if n < 10_000 else 128
         best, best_epoch, kept = np.inf, epochs, None
         for epoch in range(1, epochs + 1):
             _epoch(network, optimizer, features, labels, rng.permutation(n), size)
@@ -93,12 +107,23 @@ def train_network(
             if loss < best * (1 - 1e-4):
                 best, best_epoch = loss, epoch
                 kept = {name: value.clone() for name, value in network.state_dict().items()}
-            elif epoch - best_epoch >= PATIENCE:
+            if epoch - best_epoch >= PATIENCE or time.perf_counter() > end:
                 break
         if kept is not None:
             network.load_state_dict(kept)
     network.eval()
     return Trained(network, best_epoch)
+
+
+@contextmanager
+def _threads(work: int) -> Iterator[None]:
+    """Take one thread where a step has too little work for two: they would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if work < ENOUGH_FOR_THREADS else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _epoch(network: Network, optimizer: Any, features: Any, labels: Any, order: Any, size: int) -> None:

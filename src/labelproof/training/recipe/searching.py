@@ -6,111 +6,162 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import scipy.sparse
+import numpy.typing as npt
 
 from labelproof.training.recipe.budget import Budget
+from labelproof.training.recipe.folds import Fold, Folds
 from labelproof.training.recipe.ledger import Ledger
-from labelproof.training.recipe.members import Candidate, Folds, edges, network_candidate, svm_candidate
-from labelproof.training.recipe.menu import ViewPlan, add_letters, plans_for
+from labelproof.training.recipe.members import Candidate, edges, network_candidate, svm_candidate, trees_candidate
+from labelproof.training.recipe.menu import ViewPlan, add_letters, plans_for, trees_plan
+from labelproof.training.recipe.predicting import (
+    Speed,
+    grid_size,
+    has_few_leaves,
+    network_seconds,
+    trees_seconds,
+    warm_up,
+)
 
 __all__ = ["Search", "search"]
 
 MOST_BEYOND = 3  # costs that are tried beyond the edge of a grid
+MANY_LABELS, SOME_LABELS = 400, 200  # of more labels than the first, costs are chosen on so many
 WIDEST_NETWORK = 10_000  # inputs of a network: beyond, it hardly pays
+MOST_WEIGHTS = 300_000_000  # of support vector machines: 1.2 GB, three times while they are put together
+ALONE = 1200.0  # seconds of networks that stand alone because everything else is too large
 Say = Callable[[str], None]
 
 
 @dataclass(eq=False)
 class Search:
-    """What was tried, and what was not for want of time."""
+    """What was tried, and what was not for want of time or memory."""
 
     candidates: list[Candidate] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
 def search(folds: Folds, budget: Budget, ledger: Ledger, *, seed: int = 0, say: Say = lambda _: None) -> Search:
-    """Try the plans for the data: support vector machines on each view, then networks.
+    """Try the plans for the data: support vector machines on each view, then trees, then networks.
 
     A stage whose predicted time exceeds what is left is skipped, and named.
     """
-    found, per_number = Search(), 0.0
-    plans = plans_for(folds.material)
-    for place, plan in enumerate(plans):
-        if place:
-            predicted = _predicted(folds, plan, per_number)
-            if predicted > budget.left():
-                found.skipped.append(f"{plan.name} (about {predicted:.0f} s)")
-                continue
+    return _Desk(folds, budget, ledger, seed, say).search()
+
+
+class _Desk:
+    """The state of a search."""
+
+    def __init__(self, folds: Folds, budget: Budget, ledger: Ledger, seed: int, say: Say) -> None:
+        self.folds, self.budget, self.ledger, self.seed, self.say = folds, budget, ledger, seed, say
+        self.found, self.speed = Search(), Speed()
+        self.n_labels = folds.labels.shape[1]
+
+    def search(self) -> Search:
+        warm_up()
+        self.budget.begin()
+        plans = plans_for(self.folds.material)
+        for plan in plans:
+            self._try_grid(plan)
+        self._try_trees()
+        self._try_networks(plans)
+        return self.found
+
+    def _fits(self, name: str, seconds: float) -> bool:
+        """Return whether a stage fits into the time that is left; if not, it is named."""
+        if seconds <= self.budget.left():
+            return True
+        self.found.skipped.append(f"{name} (about {seconds:.0f} s)")
+        return False
+
+    def _note(self, candidate: Candidate) -> None:
+        self.found.candidates.append(candidate)
+        left = self.budget.left()
+        rest = "" if np.isinf(left) else f"; {max(left, 0):.0f} s are left"
+        self.say(f"{candidate.name}: log loss {candidate.loss:.5f}, {candidate.seconds:.1f} s{rest}")
+
+    def _try_grid(self, plan: ViewPlan) -> None:
+        """Try support vector machines on a view, unless that takes too long or too much memory."""
+        material = self.folds.material
+        size = grid_size(plan, material)
+        if size.width * self.n_labels > MOST_WEIGHTS:
+            self.found.skipped.append(f"{plan.name}: SVM ({size.width * self.n_labels:,} weights)")
+            return
+        is_first = not self.found.candidates
+        if not is_first and not self._fits(plan.name, self.speed.seconds(size)):
+            return
         if plan.name == "words and letters":
-            add_letters(folds.material)
+            add_letters(material)
         begin = time.perf_counter()
-        numbers = _grid(folds, plan, budget, ledger, found, say)
+        self._grid(plan)
         seconds = time.perf_counter() - begin
-        per_number = max(per_number, seconds / max(numbers, 1))
-        if not place:
-            budget.first_stage_took(seconds)
-    _networks(folds, plans, budget, ledger, found, seed, say)
-    return found
+        self.speed.measured(size, seconds)
+        if is_first:
+            self.budget.first_stage_took(seconds)
+
+    def _grid(self, plan: ViewPlan) -> None:
+        """Try the costs of a plan, and beyond them while the best is at the edge; of many labels on some."""
+        parts = self.folds.views(plan)
+        if self.n_labels <= MANY_LABELS:
+            self._costs(plan, lambda cost: self._svm(plan, parts, cost))
+            return
+        some = _some_labels(self.folds.labels)
+        few = self.folds.of_labels(some)
+        few_parts = [
+            Fold(part.features, part.labels[:, some], part.held, part.held_features, part.held_labels[:, some])
+            for part in parts
+        ]
+        losses = self._costs(plan, lambda cost: svm_candidate(few, plan, few_parts, cost).loss)
+        best = min(losses, key=lambda cost: losses[cost])
+        self.say(f"{plan.name}: C = {best:g} is best for {len(some)} of {self.n_labels:,} labels")
+        self._svm(plan, parts, best)
+
+    def _svm(self, plan: ViewPlan, parts: list[Fold], cost: float) -> float:
+        """Try one cost, and return the loss."""
+        member = self.ledger.tried(plan, f"svm {cost!r}", lambda: svm_candidate(self.folds, plan, parts, cost))
+        self._note(member)
+        return member.loss
+
+    def _costs(self, plan: ViewPlan, attempt: Callable[[float], float]) -> dict[float, float]:
+        losses = {cost: attempt(cost) for cost in plan.costs}
+        for _ in range(MOST_BEYOND):
+            further = [cost for cost in edges(losses) if cost not in losses]
+            if not further or self.budget.left() <= 0:
+                break
+            losses[further[0]] = attempt(further[0])
+        return losses
+
+    def _try_trees(self) -> None:
+        """Try a forest where it has few enough leaves to stand in a linear model."""
+        if has_few_leaves(self.folds) and self._fits("trees", trees_seconds(self.folds)):
+            plan = trees_plan(seed=self.seed)
+            self._note(self.ledger.tried(plan, f"trees {self.seed}", partial(trees_candidate, self.folds, plan)))
+
+    def _try_networks(self, plans: list[ViewPlan]) -> None:
+        """Try networks on views that are narrow enough, the better ones first; on any, if there is no member yet."""
+        alone = not self.found.candidates
+        last_resort = [plan for plan in plans if plan.name == "idf"] or plans[:1]
+        for plan in last_resort if alone else self._tried(plans):
+            width, name = grid_size(plan, self.folds.material).width, f"{plan.name}: network"
+            if width > WIDEST_NETWORK and not alone:
+                self.found.skipped.append(f"{name} ({width:,} inputs)")
+            elif alone or self._fits(name, network_seconds(self.folds, width)):
+                seconds = min(self.budget.left(), ALONE) if alone else np.inf
+                make = partial(network_candidate, self.folds, plan, self.folds.views(plan))
+                self._note(self.ledger.tried(plan, name, partial(make, seed=self.seed, seconds=seconds)))
+
+    def _tried(self, plans: list[ViewPlan]) -> list[ViewPlan]:
+        """Return the plans with machines, but kernels, by their losses."""
+        losses = {c.plan.name: c.loss for c in sorted(self.found.candidates, key=lambda c: -c.loss)}
+        tried = [plan for plan in plans if plan.name in losses and "kernel" not in plan.name]
+        return sorted(tried, key=lambda plan: losses[plan.name])
 
 
-def _grid(folds: Folds, plan: ViewPlan, budget: Budget, ledger: Ledger, found: Search, say: Say) -> int:
-    """Try the costs of a plan, and beyond them while the best is at the edge; return how many numbers a view has."""
-    parts = folds.views(plan)
-    losses: dict[float, float] = {}
+def _some_labels(labels: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return numbers of labels on which costs are chosen: half of them the most frequent, half evenly from the rest.
 
-    def attempt(cost: float) -> None:
-        member = ledger.tried(plan, f"svm {cost!r}", lambda: svm_candidate(folds, plan, parts, cost))
-        losses[cost] = member.loss
-        _note(member, found, say)
-
-    for cost in plan.costs:
-        attempt(cost)
-    for _ in range(MOST_BEYOND):
-        if budget.left() <= 0:
-            break
-        further = [cost for cost in edges(losses) if cost not in losses]
-        if not further:
-            break
-        attempt(further[0])
-    first = parts[0].features
-    return int(first.nnz if scipy.sparse.issparse(first) else first.size)
-
-
-def _note(candidate: Candidate, found: Search, say: Say) -> None:
-    found.candidates.append(candidate)
-    say(f"{candidate.name}: log loss {candidate.loss:.5f}, {candidate.seconds:.1f} s")
-
-
-def _predicted(folds: Folds, plan: ViewPlan, per_number: float) -> float:
-    """Return the seconds that the grid of a plan will take, from what a number of the first one took."""
-    n = len(folds.numbers)
-    if plan.name == "words and letters":
-        texts = folds.material.texts or ()
-        sample = texts[:: max(1, len(texts) // 200)]
-        letters = sum(map(len, sample)) / max(len(sample), 1)
-        numbers = n * (letters * 1.2) + folds.material.matrices[0].nnz
-        return per_number * numbers + 6e-6 * letters * n
-    if plan.name.startswith("kernel"):
-        return per_number * n * min(800, n) * 1.5
-    matrix = folds.material.matrices[0]
-    return per_number * float(matrix.nnz if scipy.sparse.issparse(matrix) else matrix.size)
-
-
-def _networks(
-    folds: Folds, plans: list[ViewPlan], budget: Budget, ledger: Ledger, found: Search, seed: int, say: Say
-) -> None:
-    """Try networks on the views that are narrow enough, the better ones first."""
-    tried = [plan for plan in plans if any(c.plan is plan for c in found.candidates) and "kernel" not in plan.name]
-    tried.sort(key=lambda plan: min(c.loss for c in found.candidates if c.plan is plan))
-    for plan in tried:
-        width = plan.learned(folds.material.matrices).width(folds.material.bases)
-        n, n_labels = folds.labels.shape
-        steps = 30 * len(np.unique(folds.numbers)) * n / 64
-        predicted = steps * (2e-3 + 3e-9 * 512 * (width + n_labels) * 3)
-        if width > WIDEST_NETWORK:
-            found.skipped.append(f"{plan.name}: network ({width:,} inputs)")
-        elif predicted > budget.left():
-            found.skipped.append(f"{plan.name}: network (about {predicted:.0f} s)")
-        else:
-            make = partial(network_candidate, folds, plan, folds.views(plan), seed=seed)
-            _note(ledger.tried(plan, f"network {seed}", make), found, say)
+    Most of the log loss is that of the frequent labels.
+    """
+    order = np.argsort(-np.asarray(labels.sum(axis=0)).ravel(), kind="stable")
+    half = SOME_LABELS // 2
+    rest = order[half:]
+    return np.sort(np.concatenate([order[:half], rest[:: max(1, len(rest) // half)][:half]]))
