@@ -1,22 +1,25 @@
 """Texts as bags of words, as they are or through one hidden layer: what TF-IDF and hashing share."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.feature_extraction.text import CountVectorizer
 from torch import Tensor, nn
 
 from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.layers import Bag, dense_rows
 from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows
-from labelproof.encoders.texts import WORDS, ngrams, read_texts, split_words
-from labelproof.encoders.weighting import weighted_rows
+from labelproof.encoders.texts import read_texts
+from labelproof.encoders.views.weightings import Idf
 
-__all__ = ["BagOfWordsEncoder", "BagOfWordsOptions", "terms_of"]
+__all__ = ["BagOfWordsEncoder", "BagOfWordsOptions", "vectorizer_of"]
+
+TEXTS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,18 +71,23 @@ class BagOfWordsEncoder(Encoder):
         self.dropout = nn.Dropout(options.dropout)
 
     @abstractmethod
-    def term_numbers(self) -> Callable[[str], Iterable[int]]:
-        """Return the function that gives the numbers of a text's terms, repeated as they occur."""
+    def counts(self, texts: Sequence[str]) -> Any:
+        """Return how often each term occurs in each text, as a CSR array of float64 with sorted columns."""
 
-    def term_weights(self) -> npt.NDArray[np.float64] | None:
-        """Return the weight of every term, or None where all weigh the same."""
-        return None
+    @abstractmethod
+    def term_weights(self) -> npt.NDArray[np.float64]:
+        """Return the weight of every term."""
 
     def prepare(self, inputs: Any) -> RaggedRows:
         """Return the terms of every text and their weights, of unit length."""
-        return weighted_rows(
-            read_texts(inputs), self.term_numbers(), weights=self.term_weights(), sublinear=self.options.sublinear
-        )
+        texts, weighting = read_texts(inputs), Idf(self.term_weights(), float(self.options.sublinear))
+        ends, ids, values = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            rows = weighting.features(self.counts(texts[first : first + TEXTS_AT_ONCE]))
+            ends.append(ends[-1][-1] + rows.indptr[1:].astype(np.int64))
+            ids.append(rows.indices.astype(np.int32))
+            values.append(rows.data.astype(np.float32))
+        return RaggedRows(np.concatenate(ends), np.concatenate(ids), np.concatenate(values))
 
     def collate(self, prepared: RaggedRows, rows: npt.NDArray[np.int64]) -> tuple[Tensor, ...]:
         """Return terms, where each text begins among them, and weights."""
@@ -90,13 +98,14 @@ class BagOfWordsEncoder(Encoder):
         return self.dropout(dense_rows(self.width, *batch) if self.bag is None else self.bag(*batch).relu())
 
 
-def terms_of(options: BagOfWordsOptions) -> Callable[[str], Iterator[str]]:
-    """Return the function that gives the terms of a text, repeated as they occur.
+def vectorizer_of(options: BagOfWordsOptions, terms: Sequence[str] | None = None) -> CountVectorizer:
+    """Return scikit-learn's vectorizer for the options, with its terms where they are known.
 
     Examples
     --------
-    >>> list(terms_of(BagOfWordsOptions(ngrams=2))("A rose is a rose"))
+    >>> vectorizer_of(BagOfWordsOptions(ngrams=2)).build_analyzer()("A rose is a rose")
     ['rose', 'is', 'rose', 'rose is', 'is rose']
     """
-    words = split_words(WORDS["long"], lowercase=options.lowercase)
-    return lambda text: ngrams(words(text), options.ngrams)
+    return CountVectorizer(
+        ngram_range=(1, options.ngrams), lowercase=options.lowercase, vocabulary=terms, dtype=np.float64
+    )

@@ -1,14 +1,19 @@
 """Texts as hashed words through an embedding bag: no vocabulary to learn or to keep."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from labelproof.encoders.bag_of_words import BagOfWordsEncoder, BagOfWordsOptions, terms_of
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from labelproof.encoders.bag_of_words import BagOfWordsEncoder, BagOfWordsOptions, vectorizer_of
 from labelproof.encoders.options import hold_whole_numbers
+from labelproof.encoders.rows import ragged
 from labelproof.encoders.texts import read_texts
 
 __all__ = ["HashingEncoder", "HashingOptions", "bucket_of"]
@@ -55,12 +60,18 @@ class HashingEncoder(BagOfWordsEncoder):
         read_texts(inputs)
         return cls(options)
 
-    def term_numbers(self) -> Callable[[str], Iterable[int]]:
-        """Return the function that gives the buckets of a text's terms."""
-        terms = terms_of(self.options)
-        n_buckets = self.options.n_buckets
+    def counts(self, texts: Sequence[str]) -> Any:
+        """Return how many terms of each text fall into each bucket."""
+        terms, n_buckets = vectorizer_of(self.options).build_analyzer(), self.options.n_buckets
         bucket = lru_cache(maxsize=2**17)(lambda term: bucket_of(term, n_buckets))
-        return lambda text: map(bucket, terms(text))
+        found = ragged(map(bucket, terms(text)) for text in texts)
+        counted = scipy.sparse.csr_array((np.ones(len(found.ids)), found.ids, found.indptr), (len(texts), n_buckets))
+        counted.sum_duplicates()
+        return counted
+
+    def term_weights(self) -> npt.NDArray[np.float64]:
+        """Return 1 for every bucket."""
+        return np.ones(self.options.n_buckets)
 
     @classmethod
     def _restore(cls, options: HashingOptions, facts: dict[str, Any], folder: Path) -> Self:  # noqa: ARG003

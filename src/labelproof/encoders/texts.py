@@ -1,10 +1,10 @@
 """Texts → words: checks of what the user gave, and one way to split it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-__all__ = ["WORDS", "ngrams", "read_texts", "split_words"]
+__all__ = ["WORDS", "read_texts", "split_words"]
 
 # Runs of letters, digits and underscores: of any length for sequences of words, of two and more for bags of them
 # (as in scikit-learn, where single letters carry little).
@@ -38,20 +38,6 @@ def split_words(pattern: re.Pattern[str], *, lowercase: bool) -> Callable[[str],
     ['type', '2', 'diabetes', 'bmi', '30']
     """
     return (lambda text: pattern.findall(text.lower())) if lowercase else pattern.findall
-
-
-def ngrams(words: Sequence[str], longest: int) -> Iterator[str]:
-    """Return the words, then the pairs of neighbours, and so on up to runs of this length.
-
-    Examples
-    --------
-    >>> list(ngrams(["a", "b", "c"], 2))
-    ['a', 'b', 'c', 'a b', 'b c']
-    """
-    yield from words
-    for length in range(2, longest + 1):
-        for start in range(len(words) - length + 1):
-            yield " ".join(words[start : start + length])
 
 
 def _short(value: Any) -> str:

@@ -1,18 +1,18 @@
 """Texts as TF-IDF through an embedding bag."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
-from labelproof.encoders.bag_of_words import BagOfWordsEncoder, BagOfWordsOptions, terms_of
+from labelproof.encoders.bag_of_words import BagOfWordsEncoder, BagOfWordsOptions, vectorizer_of
 from labelproof.encoders.options import hold_whole_numbers
 from labelproof.encoders.texts import read_texts
 from labelproof.encoders.vocabulary import Vocabulary
-from labelproof.encoders.weighting import inverse_document_frequency
 from labelproof.foundation.arguments import whole_number
 
 __all__ = ["TfidfEncoder", "TfidfOptions"]
@@ -66,18 +66,16 @@ class TfidfEncoder(BagOfWordsEncoder):
 
     @classmethod
     def _learn(cls, inputs: Any, options: TfidfOptions) -> Self:
-        terms = terms_of(options)
-        documents = (terms(text) for text in read_texts(inputs))
+        documents = map(vectorizer_of(options).build_analyzer(), read_texts(inputs))
         return cls(options, Vocabulary.learned(documents, most=options.max_features, least_frequency=options.min_df))
 
-    def term_numbers(self) -> Callable[[str], Iterable[int]]:
-        """Return the function that gives the numbers of a text's known terms."""
-        terms, numbers = terms_of(self.options), self.vocabulary.numbers()
-        return lambda text: (numbers[term] for term in terms(text) if term in numbers)
+    def counts(self, texts: Sequence[str]) -> Any:
+        """Return how often each known term occurs in each text."""
+        return scipy.sparse.csr_array(vectorizer_of(self.options, self.vocabulary.terms).transform(texts))
 
     def term_weights(self) -> npt.NDArray[np.float64]:
         """Return the inverse document frequency of every term."""
-        return inverse_document_frequency(self.vocabulary.document_frequency, self.vocabulary.n_documents)
+        return np.log((1 + self.vocabulary.n_documents) / (1 + self.vocabulary.document_frequency)) + 1
 
     def save_files(self, folder: Path) -> None:
         """Write vocabulary.json."""
