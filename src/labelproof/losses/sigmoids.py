@@ -79,7 +79,7 @@ def log_of_normal(x):  # pragma: no cover - compiled
     return n * _LN2_HIGH + (n * _LN2_LOW + _F(2) * artanh((m - ONE) / (m + ONE)))
 
 
-@compiled_part(forceinline=True, **_OPTIONS)
+@compiled_part(inline="always")
 def sigmoid_and_slope(z):  # pragma: no cover - compiled
     """Return the sigmoid and its derivative, which keeps its digits at both ends."""
     e = exp_of_negative(-abs(z))
