@@ -11,7 +11,7 @@ import pytest
 
 import labelproof
 from labelproof.foundation import compilation
-from labelproof.foundation.compilation import compiled, plain
+from labelproof.foundation.compilation import compiled, compiled_part, plain
 
 ROOT = Path(labelproof.__file__).parent
 
@@ -66,6 +66,20 @@ def test_all_of_the_package_compiles_through_this_decorator():
             imports = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
             names = {alias.name for node in imports if node.module == "numba" for alias in node.names}
             assert not names & {"njit", "jit", "vectorize", "guvectorize"}, path
+
+
+def test_a_part_of_kernels_refuses_to_be_called_by_python():
+    @compiled_part()
+    def doubled(x):
+        return x + x
+
+    @compiled()
+    def kernel(x):
+        return doubled(x) + 1
+
+    assert kernel(3) == 7
+    with pytest.raises(TypeError, match="doubled is a part of kernels, and must be called by compiled code"):
+        doubled(3)
 
 
 def test_a_plain_array_is_not_copied():

@@ -89,7 +89,7 @@ def _split() -> None:
 
 def _sparsemax() -> None:
     from labelproof.simplex import sparsemax
-    from labelproof.simplex.kernels import SHORT
+    from labelproof.simplex.short_kernels import SHORT
 
     for kind in (np.float32, np.float64):
         for length in (SHORT, SHORT + 1):

@@ -1,8 +1,10 @@
 """What is made of the counts of a batch: a metric of each label or example, and the mean of those."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -47,6 +49,18 @@ class Aim:
     def read_metric(self) -> Metric:
         """Return the metric of this name."""
         return read_metric(self.metric, self.f_beta)
+
+    @cached_property
+    def ratios(self) -> Any:
+        """The factors of the metric's ratios, (n_ratios, 2, 4), for the compiled loops."""
+        return np.array(self.read_metric().ratios, np.float64).reshape(-1, 2, 4)
+
+    @cached_property
+    def how(self) -> tuple[bool, bool, bool, float, bool, bool]:
+        """How the compiled loops are to average: pooled, by support, as a sum, hits to add, and what is needed."""
+        smoothing, metric = float(self.smoothing) if self.empty == "smooth" else 0.0, self.read_metric()
+        kind = self.average == "micro", self.average == "weighted", self.reduction == "sum"
+        return *kind, smoothing, metric.needs_positives, metric.needs_negatives
 
 
 def average_loss(

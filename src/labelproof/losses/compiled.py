@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch._C import _are_functorch_transforms_active
 
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
@@ -23,12 +24,12 @@ def applies(logits: Tensor, *data: Tensor | SparseTargets | float | None) -> boo
 
     Targets and weights must be data: their gradients are left to plain torch.
     """
-    if torch.compiler.is_compiling() or logits.device.type != "cpu" or logits.dtype != torch.float32:
+    if torch.compiler.is_compiling() or not logits.is_cpu or logits.dtype != torch.float32:
         return False
-    if is_wrapped(logits):
+    if _are_functorch_transforms_active() or is_wrapped(logits):
         return False
     for part in data:  # noqa: SIM110 - a generator takes a while, and small batches are all overhead
-        if isinstance(part, Tensor) and (part.requires_grad or is_wrapped(part)):
+        if isinstance(part, Tensor) and part.requires_grad:
             return False
     return True
 
@@ -64,29 +65,28 @@ class _Sum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, by_sum: Tensor) -> tuple[Tensor, None, None]:
-        (logits,) = ctx.saved_tensors
         if torch.is_grad_enabled() or is_wrapped(by_sum):  # the gradient itself is to be differentiated or mapped
+            (logits,) = ctx.saved_tensors
             with torch.enable_grad():
                 total = ctx.task.plain(logits)
             (gradient,) = torch.autograd.grad(total, logits, by_sum, create_graph=torch.is_grad_enabled())
             return gradient, None, None
         gradient, ctx.gradient = ctx.gradient, None  # given away, not lent: who gets it may write into it
         if gradient is None:
-            _, gradient = ctx.task.compiled(logits, True)
+            _, gradient = ctx.task.compiled(*ctx.saved_tensors, True)
         return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), None, None
 
 
 def target_arrays(targets: Tensor | SparseTargets) -> tuple[Any, Any, Any]:
     """Return (rows, row ends, columns): dense rows and no columns, or columns and no rows."""
     if isinstance(targets, SparseTargets):
-        return _NO_ROWS, targets.indptr.numpy(), targets.columns.numpy()
+        return _NO_ROWS, *targets.arrays
     return targets.contiguous().numpy(), _NO_PLACES, _NO_PLACES
 
 
 def room_for_gradient(logits: Tensor, wanted: bool) -> Tensor:
     """Return a contiguous tensor of the logits' shape, or one without rows if no gradient is wanted."""
-    given = logits.detach()
-    return torch.empty_like(given if wanted else given[:0], memory_format=torch.contiguous_format)
+    return torch.empty_like(logits if wanted else logits[:0], memory_format=torch.contiguous_format)
 
 
 def mask_array(mask: Tensor | None) -> Any:

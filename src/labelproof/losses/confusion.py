@@ -207,7 +207,7 @@ def _read_counting(
     check_positive("beta", beta)
     read, known = read_targets(logits, targets, unchecked=True), read_mask(mask, logits)
     of_label = None if label_weight is None else read_label_vector("label_weight", label_weight, logits)
-    slope, shift = (_label_vector(*named, logits) for named in (("beta", beta), ("eta", eta)))
+    slope, shift = _label_vector("beta", beta, logits), _label_vector("eta", eta, logits)
     by_example = average == "samples"
     weight = of_label if by_example else read_example_weight(example_weight, logits)
     rows = as_rows(read) if isinstance(read, Tensor) else read

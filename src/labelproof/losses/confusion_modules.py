@@ -74,7 +74,7 @@ class ConfusionLoss(nn.Module):
     tensor(0.6667)
     """
 
-    memory: Tensor | None
+    memory: Tensor | None  # read and set in _buffers, which in a small batch takes less time than to go through torch
 
     def __init__(
         self,
@@ -131,9 +131,15 @@ class ConfusionLoss(nn.Module):
         counts
             Counts of the whole batch, of which this is a part.
         """
-        options = self._options(mask, example_weight)
-        pooling: Any = {"counts": counts, "process_group": self.process_group}
-        loss, whole = loss_and_counts(logits, targets, self.aim, options, memory=self.memory, **pooling)
+        loss, whole = loss_and_counts(
+            logits,
+            targets,
+            self.aim,
+            self._options(mask, example_weight),
+            memory=self._buffers["memory"],
+            counts=counts,
+            process_group=self.process_group,
+        )
         if counts is None and whole is not None:
             self.remember(whole)
         return loss
@@ -147,16 +153,16 @@ class ConfusionLoss(nn.Module):
         local = confusion_counts(logits, targets, **self._options(mask, example_weight))
         return pool(local, None, self.process_group)
 
-    @torch.no_grad()
     def remember(self, counts: Tensor) -> None:
         """Add the counts of a batch to the memory, when there is one and the module is in training.
 
         The memory takes the precision of the batch.
         """
         if self.aim.empty == "memory" and self.training:
-            counts = counts.detach()
-            earlier = self.memory
-            self.memory = counts if earlier is None else torch.add(counts, earlier.to(counts), alpha=self.decay)
+            counts, earlier = counts.detach(), self._buffers["memory"]
+            if earlier is not None:
+                counts = torch.add(counts, earlier, alpha=self.decay).to(counts.dtype)
+            self._buffers["memory"] = counts
 
     def extra_repr(self) -> str:
         """Say what the module computes."""

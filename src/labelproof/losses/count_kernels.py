@@ -2,7 +2,8 @@
 """Compiled loops over float32 logits: smooth counts of labels or of examples, and their gradients.
 
 Arrays are those of `kernels`. An unknown label is counted nowhere: in the counts of labels its logit is -∞ and its
-target 0, in those of examples its weight is 0.
+target 0, in those of examples its weight is 0. Arrays are copied number by number: to copy or to multiply them whole,
+the compiler would have to make the sentence, too, that says that their shapes differ, which takes it seconds.
 """
 
 import numpy as np
@@ -78,15 +79,16 @@ def labels_loop(
     masked, width = known.shape[0] > 0, min(_COLUMNS, stop - start)
     work, unwanted = np.empty(6 * _COLUMNS, np.float32), np.empty(width, np.float32)
     filled_z, filled_y = np.empty(width if masked else 0, np.float32), np.empty(width if masked else 0, np.float32)
-    sums[:3, start:stop] = 0
-    sums[3, start:stop] = 0 if masked else weight.sum()
+    everything = ZERO if masked else total(weight)
     for a in range(start, stop, _COLUMNS):
         b = min(a + _COLUMNS, stop)
-        work[_BETA : _BETA + b - a] = beta[a:b]
-        work[_ETA : _ETA + b - a] = eta[a:b]
+        for j in range(a, b):
+            work[_BETA + j - a], work[_ETA + j - a] = beta[j], eta[j]
+            sums[0, j], sums[1, j], sums[2, j], sums[3, j] = ZERO, ZERO, ZERO, everything
         for first in range(0, Z.shape[0], _ROWS):
             for part in range(4):
-                work[part * _COLUMNS : part * _COLUMNS + b - a] = 0
+                for j in range(b - a):
+                    work[part * _COLUMNS + j] = ZERO
             for i in range(first, min(first + _ROWS, Z.shape[0])):
                 z, w = Z[i, a:b], weight[i]
                 out = slopes[i, a:b] if slopes.shape[0] > 0 else unwanted[: b - a]
@@ -155,7 +157,9 @@ def labels_gradient_loop(Y, ends, columns, by_hits, by_predicted, G, start, stop
                 g[j] *= by_hits[j] * y[j] + by_predicted[j]
             continue
         listed = columns[ends[i] : ends[i + 1]]
-        of_hits = by_hits[listed] * g[listed]
+        of_hits = np.empty(listed.shape[0], np.float32)
+        for p in range(listed.shape[0]):
+            of_hits[p] = by_hits[listed[p]] * g[listed[p]]
         for j in range(g.shape[0]):
             g[j] *= by_predicted[j]
         for p in range(listed.shape[0]):
@@ -181,7 +185,8 @@ def examples_loop(
                 fill_unknown(weight[a:b], known[i, a:b], ZERO, u)
                 z = filled[: b - a]
             else:
-                u[:] = weight[a:b]
+                for j in range(b - a):
+                    u[j] = weight[a + j]
             out = slopes[i, a:b] if slopes.shape[0] > 0 else unwanted[: b - a]
             _score_tile(z, beta[a:b], eta[a:b], work, out)
             _hit_tile(y[a:b], work)
@@ -219,7 +224,9 @@ def examples_gradient_loop(Y, ends, columns, by_hits, by_predicted, G, start, st
                 g[j] *= of_hit * y[j] + of_predicted
             continue
         listed = columns[ends[i] : ends[i + 1]]
-        of_hits = of_hit * g[listed]
+        of_hits = np.empty(listed.shape[0], np.float32)
+        for p in range(listed.shape[0]):
+            of_hits[p] = of_hit * g[listed[p]]
         for j in range(g.shape[0]):
             g[j] *= of_predicted
         for p in range(listed.shape[0]):

@@ -35,20 +35,20 @@ _FAR = _F(104)  # a logit beyond it has a probability that rounds to 0 or 1
 
 @kernel
 def pointwise_rows(
-    Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, faults, team, start, stop
+    Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, team, start, stop
 ):  # pragma: no cover - compiled
     """Write weight_i times the sum of the losses of row i into sums, and its gradient into row i of G.
 
     `pointwise.Curve.rates` says what rates are. G has the shape (0, n_labels) where no gradient is wanted, and known
-    (0, 0) where all labels are known. The first of `faults` becomes 1 if a dense target is not between 0 and 1.
+    (0, 0) where all labels are known. A row with a dense target that is not between 0 and 1 has the sum NaN.
     """
-    given = Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, faults
+    given = Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G
     spread(_pointwise, given, team, start, stop)
 
 
 @loop
 def _pointwise(
-    Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, faults, start, stop
+    Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, start, stop
 ):  # pragma: no cover - compiled
     scale, shift, clip = _F(rates[0]), _F(rates[1]), _F(rates[4])
     slope_pos, slope_neg = _F(rates[2] * rates[5]), _F(rates[3] * rates[5])
@@ -62,7 +62,7 @@ def _pointwise(
             b = min(a + TILE, n_labels)
             z = Z[i, a:b]
             if Y.shape[0] > 0 and count_out_of_range(y[a:b]) > 0:
-                faults[0] = 1
+                sum_of_row = np.nan
             if masked:
                 fill_unknown(z, known[i, a:b], ZERO, filled)
                 z = filled[: b - a]

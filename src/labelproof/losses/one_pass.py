@@ -1,7 +1,6 @@
 """A confusion loss with its gradient from one pass over the logits, where the batch is not shared with anyone."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,16 +9,14 @@ import torch
 from torch import Tensor
 
 from labelproof.losses.averaging import Aim, average_loss
-from labelproof.losses.compiled import vector
+from labelproof.losses.compiled import room_for_gradient, vector
 from labelproof.losses.counts import Counting
-from labelproof.losses.metric_kernels import average_of_counts, small_batch
-from labelproof.losses.smooth_metrics import Metric
+from labelproof.losses.metric_kernels import average_of_counts, few_examples, few_labels
 
 __all__ = ["SMALL", "ConfusionTask"]
 
 SMALL = 1 << 15  # logits that one thread counts and differentiates in a single call
 Array = npt.NDArray[np.float32]
-_in_one_call: Any = small_batch  # with more arguments than mypy knows of a compiled function
 _NO_MEMORY = np.empty((0, 0), np.float32)
 
 
@@ -52,14 +49,12 @@ class ConfusionTask:
         """Return the loss and its gradient, which is empty if none is wanted."""
         counting, n = self.counting, self.counting.n_counts(logits)
         counted, by_counts = np.empty((4, n), np.float32), np.empty((2, n), np.float32)
-        arrays, gradient = (
-            counting.arrays(logits),
-            torch.empty(logits.shape if wants_gradient else (0, logits.shape[1])),
-        )
-        slopes = gradient.numpy()
-        rest = self._memory(), vector(1.0 if self.weight is None else self.weight, n), *_spell_out(self.aim), by_counts
+        arrays, gradient = counting.arrays(logits), room_for_gradient(logits, wants_gradient)
+        slopes, weight = gradient.numpy(), vector(1.0 if self.weight is None else self.weight, n)
+        rest = self._memory(), weight, self.aim.ratios, self.aim.how, by_counts
         if logits.numel() < SMALL:
-            loss, is_right = _in_one_call(counting.by_example, *arrays, slopes, counted, *rest)
+            kernel: Any = few_examples if counting.by_example else few_labels
+            loss, is_right = kernel(*arrays, slopes, counted, *rest)
             if not is_right:
                 counting.check_targets()
         else:
@@ -69,7 +64,7 @@ class ConfusionTask:
             if wants_gradient:
                 counting.differentiate(arrays, by_counts, slopes)
         self.counted[:] = [counted]
-        return torch.from_numpy(np.asarray(loss, np.float32)), gradient
+        return torch.from_numpy(np.array(loss, np.float32)), gradient
 
     def counts(self) -> Tensor:
         """Return the counts, as `confusion_counts` would, once the loss has been computed."""
@@ -79,19 +74,9 @@ class ConfusionTask:
     def _memory(self) -> Any:
         if self.memory is None or self.aim.empty != "memory":
             return _NO_MEMORY
-        return self.memory.reshape(4, -1).to(dtype=torch.float32).contiguous().numpy()
+        return np.ascontiguousarray(self.memory.numpy(), np.float32).reshape(4, -1)
 
 
 def pooled(counts: Tensor, weight: Tensor | None) -> Tensor:
     """Return the counts of all labels together, (4,)."""
     return (counts if weight is None else counts * weight).sum(1)
-
-
-@lru_cache(32)
-def _spell_out(aim: Aim) -> tuple[Any, tuple[Any, ...]]:
-    """Return the ratios of the metric, and how `average_of_counts` is to average."""
-    metric: Metric = aim.read_metric()
-    smoothing = float(aim.smoothing) if aim.empty == "smooth" else 0.0
-    needs = metric.needs_positives, metric.needs_negatives
-    how = aim.average == "micro", aim.average == "weighted", aim.reduction == "sum", smoothing, *needs
-    return np.array(metric.ratios, np.float64).reshape(-1, 2, 4), how

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from labelproof.losses.compiled import applies, mask_array, sum_of, target_arrays, vector
+from labelproof.losses.compiled import applies, mask_array, room_for_gradient, sum_of, target_arrays, vector
 from labelproof.losses.kernels import pointwise_rows
 from labelproof.losses.options import PointwiseOptions, spelled_out_as
 from labelproof.losses.reduction import (
@@ -33,6 +33,8 @@ from labelproof.losses.targets import SparseTargets, as_rows, check_range, promo
 from labelproof.parallel.dispatch import share
 
 __all__ = ["Curve", "asymmetric_loss", "binary_cross_entropy_loss", "focal_loss", "pointwise_loss"]
+
+_FEW = 256  # rows whose sums Python adds up before numpy would begin
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,11 @@ def pointwise_loss(
     a, b = _weights_of_parts(logits, curve, label_weight, pos_weight)
     logits, rows = as_rows(logits), as_rows(read) if isinstance(read, Tensor) else read
     if reduction != "none" and applies(logits, rows, a, b, of_example, known) and curve.is_compiled:
-        part = 1 / _n_known(logits, known) if reduction == "mean" else 1.0
-        return sum_of(_Task(rows, curve, a, b, part if of_example is None else part * of_example, known), logits)
+        of_mask = mask_array(known)
+        n_known = logits.numel() if known is None else int(np.count_nonzero(of_mask))
+        part = 1 / max(n_known, 1) if reduction == "mean" else 1.0
+        weight = part if of_example is None else part * of_example
+        return sum_of(_Task(rows, curve, a, b, weight, known, of_mask), logits)
     if isinstance(rows, Tensor):
         check_range(rows)
     losses = _plain(logits, rows, curve, a, b, known)
@@ -241,10 +246,6 @@ def asymmetric_loss(
     return pointwise_loss(logits, targets, curve, **options)
 
 
-def _n_known(logits: Tensor, known: Tensor | None) -> int:
-    return max(logits.numel() if known is None else int(np.count_nonzero(known.numpy())), 1)
-
-
 def _weights_of_parts(
     logits: Tensor, curve: Curve, label_weight: Tensor | None, pos_weight: Tensor | float | None
 ) -> tuple[Tensor | float, Tensor | float]:
@@ -267,7 +268,8 @@ class _Task:
     positive: Tensor | float  # (n_labels,) or ()
     negative: Tensor | float
     weight: Tensor | float  # (n,) or ()
-    known: Tensor | None = None  # (n, n_labels)
+    known: Tensor | None  # (n, n_labels)
+    of_mask: Any  # the same for the compiled loops
 
     def plain(self, logits: Tensor) -> Tensor:
         """Return the sum in plain torch."""
@@ -278,15 +280,15 @@ class _Task:
         """Return the sum and its gradient, which is empty if none is wanted, from one pass."""
         z = logits.detach().contiguous()
         n, n_labels = z.shape
-        sums, faults = np.empty(n), np.zeros(1, np.int64)
-        gradient = torch.empty_like(z) if wants_gradient else z[:0]
+        sums, gradient = np.empty(n), room_for_gradient(z, wants_gradient)
         weights = vector(self.positive, n_labels), vector(self.negative, n_labels), vector(self.weight, n)
-        targets, known = target_arrays(self.targets), mask_array(self.known)
-        given = z.numpy(), *targets, known, self.curve.rates, *weights, sums, gradient.numpy(), faults
-        share(pointwise_rows, *given, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
-        if faults[0] and isinstance(self.targets, Tensor):
+        given = z.numpy(), *target_arrays(self.targets), self.of_mask, self.curve.rates, *weights
+        written = sums, gradient.numpy()
+        share(pointwise_rows, *given, *written, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
+        total = sums.sum() if n > _FEW else sum(sums.tolist())
+        if total != total and isinstance(self.targets, Tensor):  # NaN may be due to logits or weights as well
             check_range(self.targets)
-        return torch.from_numpy(np.asarray(sums.sum(), np.float32)), gradient
+        return torch.from_numpy(np.array(total, np.float32)), gradient
 
 
 def _plain(

@@ -10,6 +10,7 @@ __all__ = [
     "Reduction",
     "check_choice",
     "check_positive",
+    "on_device_of",
     "read_example_weight",
     "read_label_vector",
     "read_mask",
@@ -32,6 +33,13 @@ def check_positive(name: str, value: Tensor | float) -> None:
     least = float(value.detach().min()) if isinstance(value, Tensor) else value
     if not least > 0:
         raise ValueError(f"{name} must be positive, got {least:g}")
+
+
+def on_device_of(logits: Tensor, value: Any) -> Tensor:
+    """Return a tensor, or what one can be made of, where the logits are."""
+    if isinstance(value, Tensor) and value.device == logits.device:
+        return value
+    return torch.as_tensor(value, device=logits.device)
 
 
 def read_label_vector(name: str, value: Tensor | float, logits: Tensor) -> Tensor:
@@ -62,7 +70,7 @@ def read_mask(value: Tensor | None, logits: Tensor) -> Tensor | None:
     """Return the mask of known labels, of the logits' shape, as rows of bool."""
     if value is None:
         return None
-    mask = torch.as_tensor(value, device=logits.device)
+    mask = on_device_of(logits, value)
     if mask.shape != logits.shape or mask.dtype != torch.bool:
         raise ValueError(
             f"mask must be a bool tensor of the logits' shape {tuple(logits.shape)} (True where a label is known), "

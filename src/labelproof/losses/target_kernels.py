@@ -6,7 +6,7 @@ import numpy as np
 from labelproof.foundation.compilation import compiled, compiled_part
 from labelproof.parallel.team_loops import spread
 
-__all__ = ["count_out_of_range", "find_out_of_range", "place_rows"]
+__all__ = ["count_out_of_range", "find_out_of_range", "inspect_rows"]
 
 _BLOCK = 4096  # numbers that are looked at before the result is
 
@@ -35,13 +35,12 @@ def count_out_of_range(values):  # pragma: no cover - compiled
 
 
 @compiled()
-def place_rows(ends, columns, n_labels, rows):  # pragma: no cover - compiled
-    """Write the row of each column; return whether all columns are labels, and whether each row's are ascending."""
+def inspect_rows(ends, columns, n_labels):  # pragma: no cover - compiled
+    """Return whether all columns are labels, and whether each row's are ascending."""
     are_labels, ascending = True, True
     for i in range(ends.shape[0] - 1):
         last = -1
         for p in range(ends[i], ends[i + 1]):
-            rows[p] = i
             are_labels &= 0 <= columns[p] < n_labels
             ascending &= columns[p] > last
             last = columns[p]

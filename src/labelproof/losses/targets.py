@@ -6,6 +6,7 @@ A loss reads its targets here once. Sparse targets stay sparse: nothing of the l
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, NoReturn
 
@@ -16,7 +17,8 @@ import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.target_kernels import find_out_of_range, place_rows
+from labelproof.losses.reduction import on_device_of
+from labelproof.losses.target_kernels import find_out_of_range, inspect_rows
 from labelproof.parallel.dispatch import share
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+_PRECISIONS = torch.float32, torch.float64  # in which losses are computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,30 @@ class SparseTargets:
     columns: Tensor  # (n_positives,)
     n_examples: int
     n_labels: int
+
+    @cached_property
+    def arrays(self) -> tuple[Array, Array]:
+        """The row ends and the columns, of targets on the CPU."""
+        return self.indptr.numpy(), self.columns.numpy()
+
+
+class _ReadTargets(SparseTargets):
+    """Targets on the CPU that were read into arrays, of which tensors are made where a loss asks for them."""
+
+    def __init__(self, ends: Array, columns: Array, shape: Sequence[int]) -> None:
+        self.__dict__.update(arrays=(ends, columns), n_examples=shape[0], n_labels=shape[1])
+
+    @cached_property
+    def indptr(self) -> Tensor:
+        return torch.from_numpy(self.arrays[0])
+
+    @cached_property
+    def columns(self) -> Tensor:
+        return torch.from_numpy(self.arrays[1])
+
+    @cached_property
+    def rows(self) -> Tensor:
+        return torch.from_numpy(_rows(self.arrays[0]))
 
 
 def as_rows(tensor: Tensor) -> Tensor:
@@ -69,7 +96,7 @@ def promote(logits: Tensor) -> Tensor:
         raise ValueError(f"logits must be a floating-point tensor, got {_kind(logits)}")
     if logits.ndim == 0 or logits.shape[-1] == 0:
         raise ValueError(f"logits must have shape (..., n_labels) with at least one label, got {_shape(logits)}")
-    return logits if logits.dtype == torch.float64 else logits.float()
+    return logits if logits.dtype in _PRECISIONS else logits.float()
 
 
 def is_class_indices(logits: Tensor, targets: Any) -> bool:
@@ -152,22 +179,18 @@ def read_targets(logits: Tensor, targets: Any, *, unchecked: bool = False) -> Te
     >>> read_targets(logits, torch.eye(2, 4, dtype=torch.bool)).dtype
     torch.float32
     """
+    if isinstance(targets, Tensor):
+        return _read_tensor(logits, targets, unchecked)
     if isinstance(targets, SparseTargets):
         _check_sparse_shape(logits, (targets.n_examples, targets.n_labels))
         return targets
-    if isinstance(targets, Tensor) and targets.layout == torch.sparse_csr:
-        parts = (targets.crow_indices(), targets.col_indices(), targets.values().double())
-        ends, columns, values = (part.detach().cpu().numpy() for part in parts)
-        return _read_csr(logits, ends, columns, values, targets.shape)
-    if isinstance(targets, Tensor) and targets.layout != torch.strided:
-        raise ValueError(f"targets must be dense or in the layout torch.sparse_csr, got {targets.layout}")
+    if isinstance(targets, list | tuple):
+        return _read_lists(logits, targets)
+    if isinstance(targets, np.ndarray):
+        return _read_dense(logits, on_device_of(logits, targets), unchecked)
     if scipy.sparse.issparse(targets):
         csr = scipy.sparse.csr_array(targets)
         return _read_csr(logits, csr.indptr, csr.indices, csr.data, csr.shape)
-    if isinstance(targets, list | tuple):
-        return _read_lists(logits, targets)
-    if isinstance(targets, Tensor | np.ndarray):
-        return _read_dense(logits, torch.as_tensor(targets, device=logits.device), unchecked)
     raise ValueError(
         f"targets must be a tensor, an array, a list of index lists or a sparse matrix, got {_kind(targets)}"
     )
@@ -192,10 +215,21 @@ def _is_in_range(targets: Tensor) -> bool:
     return not faults[0]
 
 
+def _read_tensor(logits: Tensor, targets: Tensor, unchecked: bool) -> Tensor | SparseTargets:
+    if targets.layout == torch.strided:
+        return _read_dense(logits, on_device_of(logits, targets), unchecked)
+    if targets.layout != torch.sparse_csr:
+        raise ValueError(f"targets must be dense or in the layout torch.sparse_csr, got {targets.layout}")
+    parts = (targets.crow_indices(), targets.col_indices(), targets.values().double())
+    ends, columns, values = (part.detach().cpu().numpy() for part in parts)
+    return _read_csr(logits, ends, columns, values, targets.shape)
+
+
 def _read_dense(logits: Tensor, targets: Tensor, unchecked: bool) -> Tensor:
     if targets.shape != logits.shape:
         raise ValueError(f"targets must have the shape of logits {_shape(logits)}, got {_shape(targets)}")
-    values = targets.to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
+    kind = logits.dtype if logits.dtype in _PRECISIONS else torch.float32
+    values = targets if targets.dtype == kind else targets.to(kind)
     if not unchecked and targets.dtype != torch.bool:
         check_range(values)
     return values
@@ -204,16 +238,16 @@ def _read_dense(logits: Tensor, targets: Tensor, unchecked: bool) -> Tensor:
 def _read_lists(logits: Tensor, lists: Sequence[Any]) -> SparseTargets:
     _check_sparse_shape(logits, (len(lists), logits.shape[-1]))
     try:
-        ends = np.fromiter(accumulate(map(len, lists), initial=0), np.int64, len(lists) + 1)
+        ends = [*accumulate(map(len, lists), initial=0)]
     except TypeError:
         message = "targets as a list must hold one sequence of label indices for each example, got bare values"
         raise ValueError(message) from None
     try:
-        columns = np.frombuffer(array("q", [*chain.from_iterable(lists)]), np.int64)
+        numbers = np.frombuffer(array("q", [*ends, *chain.from_iterable(lists)]), np.int64)
     except (TypeError, OverflowError):
         message = "targets as a list must hold sequences of integer label indices, got something else"
         raise ValueError(message) from None
-    return _sparse(logits, ends, columns)
+    return _sparse(logits, numbers[: len(ends)], numbers[len(ends) :])
 
 
 def _read_csr(logits: Tensor, ends: Array, columns: Array, values: Array, shape: Sequence[int]) -> SparseTargets:
@@ -228,17 +262,21 @@ def _read_csr(logits: Tensor, ends: Array, columns: Array, values: Array, shape:
 
 def _sparse(logits: Tensor, ends: Array, columns: Array) -> SparseTargets:
     """Sort each row's labels, refuse what is no label, and refuse a label that a row names twice; all is int64."""
-    n, n_labels = logits.shape
-    rows = np.empty_like(columns)
-    are_labels, ascending = place_rows(ends, columns, n_labels, rows)
+    n_labels = logits.shape[1]
+    are_labels, ascending = inspect_rows(ends, columns, n_labels)
     if not are_labels:
         _refuse_labels(columns.min(), columns.max(), n_labels)
     if not ascending:
-        columns = _sort(rows, columns, n_labels)
-    places = torch.from_numpy(ends), torch.from_numpy(rows), torch.from_numpy(columns)
-    if logits.device.type != "cpu":
-        places = places[0].to(logits.device), places[1].to(logits.device), places[2].to(logits.device)
-    return SparseTargets(*places, n, n_labels)
+        columns = _sort(_rows(ends), columns, n_labels)
+    read, device = _ReadTargets(ends, columns, logits.shape), logits.device
+    if device.type == "cpu":
+        return read
+    return SparseTargets(read.indptr.to(device), read.rows.to(device), read.columns.to(device), *logits.shape)
+
+
+def _rows(ends: Array) -> Array:
+    """Return the row of each column."""
+    return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
 
 
 def _sort(rows: Array, columns: Array, n_labels: int) -> Array:
@@ -252,7 +290,7 @@ def _sort(rows: Array, columns: Array, n_labels: int) -> Array:
 
 
 def _check_sparse_shape(logits: Tensor, shape: Sequence[int]) -> None:
-    if logits.ndim != 2 or tuple(shape) != tuple(logits.shape):
+    if logits.ndim != 2 or logits.shape != shape:
         raise ValueError(
             f"targets in sparse form or as index lists must match logits of shape (n_examples, n_labels), "
             f"got {tuple(shape)} for logits {_shape(logits)}"

@@ -169,7 +169,7 @@ def dual_active_set(
     Targets may be negative where floor is 1.
     """
     scratch = active_set_scratch(*G.shape)
-    return continue_active_set(
+    return _from_python(
         G, targets, n_equal, v, QT, RT, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
     )
 
@@ -181,6 +181,15 @@ def active_set_scratch(n_rows: int, m: int) -> tuple[npt.NDArray[Any], ...]:
 
 
 @compiled(_nrt=False, error_model="numpy", fastmath=_FAST)
+def _from_python(
+    G, targets, n_equal, v, QT, RT, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+):  # pragma: no cover - compiled
+    return continue_active_set(
+        G, targets, n_equal, v, QT, RT, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+    )
+
+
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def continue_active_set(
     G, targets, n_equal, v, QT, RT, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
 ):  # pragma: no cover - compiled
@@ -263,7 +272,7 @@ def continue_active_set(
                 for j in range(m):
                     s -= g[j] * v[j]
                 full = s / zz
-            step = min(longest, full)
+            step = longest if longest < full else full
             if free:
                 for j in range(m):
                     v[j] += step * z[j]

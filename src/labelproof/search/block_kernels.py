@@ -191,7 +191,8 @@ def fill_slots(
             if status == CONFLICT:
                 largest = 1.0
                 for a in range(q[k]):
-                    largest = max(largest, abs(multipliers[i, a]))
+                    if abs(multipliers[i, a]) > largest:
+                        largest = abs(multipliers[i, a])
                 count = np.int64(0)
                 for a in range(q[k]):
                     if abs(multipliers[i, a]) > 1e-13 * largest:
@@ -217,7 +218,8 @@ def fill_slots(
                 S[weak_zeros[a]] = -1e30
             for a in range(indptr[i], indptr[i + 1]):
                 S[indices[a]] = -S[indices[a]]
-            worst, new = extend_working_set(S, is_in[k], min(most, capacity - counts[k]), share, limit, found)
+            free = capacity - counts[k]
+            worst, new = extend_working_set(S, is_in[k], most if most < free else free, share, limit, found)
             if worst >= limit and new > 0:
                 for a in range(new):
                     p = found[a]

@@ -13,20 +13,13 @@ row i between ends[i] and ends[i + 1]. Both are multiplied by share[i]; a row of
 import numpy as np
 
 from labelproof.parallel.team_loops import spread
-from labelproof.simplex.kernels import (
-    SHORT,
-    TILE,
-    bounds_of_short,
-    scratch,
-    threshold_row,
-    threshold_short,
-    write_dense,
-)
+from labelproof.simplex.long_kernels import scratch, threshold_row
 from labelproof.simplex.root_kernels import allocating, gap, kernel, loose, probability, raised, step_2, strict
+from labelproof.simplex.row_kernels import DENSE, write_dense
+from labelproof.simplex.short_kernels import SHORT, TILE, bounds_of_short, threshold_short
 
 __all__ = ["gradient_rows", "loss_rows"]
 
-_DENSE = -1
 _NO_TARGET = -2
 
 
@@ -79,7 +72,7 @@ def _losses(X, alpha, targets, losses, kept, scale, D, lists, start, stop):  # p
             if D.shape[0] > 0:
                 D[i] = 0
             continue
-        x, n = X[i], _DENSE
+        x, n = X[i], DENSE
         powers, is_written = np.nan, False
         if not is_short:
             top, tau, n = threshold_row(x, alpha, maxima, rest, listed, places)
@@ -89,8 +82,8 @@ def _losses(X, alpha, targets, losses, kept, scale, D, lists, start, stop):  # p
         else:
             top, tau = threshold_short(x, alpha, roots[i, 0], roots[i, 1])
         roots[i, 0], roots[i, 1] = top, tau
-        size[i] = n if n <= room else _DENSE
-        if n != _DENSE:
+        size[i] = n if n <= room else DENSE
+        if n != DENSE:
             powers = _listed_powers(listed, places, n, tau, alpha, support[i], chances[i])
         elif np.isnan(powers) and not np.isnan(top):
             powers = _dense_powers(x, top, tau, alpha)
@@ -123,9 +116,9 @@ def _gradient_row(i, X, alpha, targets, c, kept, d):  # pragma: no cover - compi
     """Write c (p − q) of row i to d."""
     roots, support, chances, size = kept
     n = size[i]
-    if n == _DENSE and np.isnan(roots[i, 0]):
+    if n == DENSE and np.isnan(roots[i, 0]):
         d[:] = np.nan
-    elif n == _DENSE:
+    elif n == DENSE:
         write_dense(X[i], roots[i, 0], roots[i, 1], alpha, c, d)
     else:
         d[:] = 0

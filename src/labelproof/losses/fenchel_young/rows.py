@@ -12,8 +12,8 @@ from labelproof.activations.on_cpu import LISTED, is_wrapped
 from labelproof.losses.compiled import sum_of
 from labelproof.losses.fenchel_young.batch import Batch
 from labelproof.parallel.dispatch import share
-from labelproof.simplex.kernels import SHORT
 from labelproof.simplex.loss_kernels import gradient_rows, loss_rows
+from labelproof.simplex.short_kernels import SHORT
 
 __all__ = ["cross_entropies", "losses_of_rows", "weighted_sum"]
 
