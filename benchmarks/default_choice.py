@@ -1,7 +1,8 @@
 """How a peer's options and thresholds are chosen: on a hold-out, or out of fold with a refit on all training examples.
 
 Every metric has its own choice: the option whose held-out value is best, and the thresholds that serve the metric.
-Where there are many examples and labels, options are chosen on some labels, as in real_data.py.
+Where there are very many scores, options are chosen on some labels: for micro-F1 on the most frequent ones, for
+macro-F1 on some at random.
 """
 
 import time
@@ -21,7 +22,7 @@ from real_data import MOST_LABELS
 
 __all__ = ["Answer", "Material", "Scheme", "chosen_answer", "hold_out", "same_folds"]
 
-MANY = 3000  # examples from which on options are chosen on MOST_LABELS labels
+MANY = 2_000_000  # scores of training examples from which on options are chosen on some labels
 Setting = tuple[Plan, Any]
 Rules = dict[str, tuple[Callable[[], Rule], ...]]  # for each F1 the rules to choose from
 
@@ -107,7 +108,7 @@ def chosen_answer(family: Family, material: Material, scheme: Scheme, clock: Clo
     Raises `OutOfTime` where not even the first setting can be afforded.
     """
     notes: list[str] = []
-    some = _some_labels(family, material)
+    some = _some_labels(material) if family.by_label and np.prod(material.labels.shape) > MANY else None
     trials = _tried(family, material, scheme, some, clock, notes)
     if some is not None:
         trials = _finalists(family, material, scheme, trials, clock, notes)
@@ -128,28 +129,26 @@ def chosen_answer(family: Family, material: Material, scheme: Scheme, clock: Clo
     )
 
 
-def _some_labels(family: Family, material: Material) -> Any:
-    """Return the labels on which options are chosen, or None for all of them."""
-    n, n_labels = material.labels.shape
-    if not family.by_label or n < MANY or n_labels <= MOST_LABELS:
-        return None
-    frequent = np.flatnonzero(material.labels.sum(axis=0) >= 3)
-    return np.sort(np.random.default_rng(0).permutation(frequent)[:MOST_LABELS])
+def _some_labels(material: Material) -> dict[str, Any]:
+    """Return the labels on which options are chosen for each F1: half of MOST_LABELS each."""
+    counts = np.asarray(material.labels.sum(axis=0)).ravel()
+    half = MOST_LABELS // 2
+    shuffled = np.random.default_rng(0).permutation(np.flatnonzero(counts >= 3))
+    return {"micro-f1": np.argsort(-counts, kind="stable")[:half], "macro-f1": shuffled[:half]}
 
 
 def _tried(
-    family: Family, material: Material, scheme: Scheme, some: Any, clock: Clock, notes: list[str]
+    family: Family, material: Material, scheme: Scheme, some: dict[str, Any] | None, clock: Clock, notes: list[str]
 ) -> list[Trial]:
     """Try the plans in their order while there is time for another one and for what comes after."""
-    labels = material.labels if some is None else material.labels[:, some]
     plans, trials = family.plans(list(material.views)), []
     after = len(METRICS) * scheme.refit_share
     if some is not None:
-        after = (1 + scheme.refit_share) * material.labels.shape[1] / len(some)
+        after = (1 + scheme.refit_share) * material.labels.shape[1] / sum(map(len, some.values()))
     for place, plan in enumerate(plans):
         begin = time.process_time()
         try:
-            trials += _trials(family, plan, material, labels, scheme, clock, after=after)
+            trials += _trials(family, plan, material, scheme, clock, some, after=after)
         except OutOfTime as problem:
             if not trials:
                 raise
@@ -163,10 +162,18 @@ def _tried(
 
 
 def _trials(
-    family: Family, plan: Plan, material: Material, labels: Any, scheme: Scheme, clock: Clock, *, after: float
+    family: Family,
+    plan: Plan,
+    material: Material,
+    scheme: Scheme,
+    clock: Clock,
+    some: dict[str, Any] | None = None,
+    *,
+    after: float = 0.0,
 ) -> Iterator[Trial]:
     """Yield a trial for each step of a plan; `after` is the time needed later, in passes over all parts."""
     view, begin = material.views[plan.view], time.process_time()
+    labels = material.labels if some is None else material.labels[:, np.concatenate(list(some.values()))]
     found: list[list[list[Any]]] = []
     for kept, held in scheme.parts:
         evaluated = [view.training[held]] + ([] if scheme.refits else [view.test])
@@ -177,7 +184,7 @@ def _trials(
     for place, step in enumerate(plan.steps):
         held_scores = np.concatenate([part[place][0] for part in found])
         test = None if scheme.refits else found[0][place][1]
-        yield Trial((plan, step), held_scores, test, _values(truth, held_scores, scheme))
+        yield Trial((plan, step), held_scores, test, _values(truth, held_scores, scheme, some))
 
 
 def _finalists(
@@ -192,7 +199,7 @@ def _finalists(
             notes.append("what was best for macro-F1 on some labels had no time")
             break
         begin = time.process_time()
-        found += _trials(family, plan, material, material.labels, scheme, Clock(np.inf), after=0)
+        found += _trials(family, plan, material, scheme, Clock(np.inf))
         seconds = time.process_time() - begin
     return found
 
@@ -209,12 +216,15 @@ def _test_scores(family: Family, material: Material, scheme: Scheme, best: dict[
     return found
 
 
-def _values(labels: Any, scores: Any, scheme: Scheme) -> dict[str, float]:
-    """Return the held-out metrics, each F1 with the best of its rules."""
-    found = {
-        metric: max(_value(make, metric, labels, scores, scheme.numbers) for make in rules)
-        for metric, rules in scheme.rules.items()
-    }
+def _values(labels: Any, scores: Any, scheme: Scheme, some: dict[str, Any] | None) -> dict[str, float]:
+    """Return the held-out metrics, each F1 with the best of its rules, on its half of the columns if there are some."""
+    half, columns = labels.shape[1] // 2, dict.fromkeys(METRICS, slice(None))
+    if some is not None:
+        columns |= {"micro-f1": slice(0, half), "macro-f1": slice(half, None)}
+    found = {}
+    for metric, rules in scheme.rules.items():
+        right, given = labels[:, columns[metric]], scores[:, columns[metric]]
+        found[metric] = max(_value(make, metric, right, given, scheme.numbers) for make in rules)
     return found | {metric: float(by_name(metric)(labels, scores)) for metric in METRICS[2:]}
 
 

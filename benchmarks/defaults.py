@@ -69,7 +69,7 @@ SETS = {
     "reuters": Set("reuters21578"),
     "delicious": Set("delicious"),
     "debtags": Set("debtags", min_count=10),
-    "mesh_pubmed": Set("mesh_pubmed", min_count=50),
+    "mesh_pubmed": Set("mesh_pubmed", min_count=20),
     "arxiv": Set("arxiv"),
 }
 

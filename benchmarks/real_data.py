@@ -261,7 +261,8 @@ def one_vs_rest(kind: str, config: TrainConfig, parts: Parts) -> dict[str, Any]:
 def linear(kind: str, features: dict[str, Any], labels: Any, cost: float) -> list[Any]:
     """Return the decision values for each part but the training part."""
     n, width = features["training"].shape
-    options = {"dual": width > n, "C": cost, "random_state": 0}  # whichever is faster
+    dual = width > n and scipy.sparse.issparse(features["training"])  # what is faster; dense, it does not converge
+    options = {"dual": dual, "C": cost, "random_state": 0}
     one = LinearSVC(**options) if kind == "linear SVM" else LogisticRegression(solver="liblinear", **options)
     model = OneVsRestClassifier(one)
     with warnings.catch_warnings():
