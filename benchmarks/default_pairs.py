@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from default_outcomes import METRICS, Truth
+from default_outcomes import Truth
 
-__all__ = ["Difference", "Pair", "difference", "stored_values"]
+__all__ = ["Difference", "Pair", "difference"]
 
 RESAMPLES = 1000
 
@@ -56,16 +56,6 @@ def difference(pairs: Iterable[Pair], metric: str, *, seed: int = 0) -> Differen
     gap = np.mean(gaps, axis=0)
     low, high = np.quantile(gap[1:], (0.025, 0.975))
     return Difference(float(gap[0]), float(low), float(high))
-
-
-def stored_values(truth: Path, outcome: Path) -> dict[str, float]:
-    """Return the four metrics of a stored outcome.
-
-    They are computed from what is stored alone, as in the comparisons.
-    """
-    right = Truth.load(truth)
-    once = np.ones((1, right.labels.shape[0]), np.float32)
-    return {metric: float(_values(right, outcome, metric, once)[0]) for metric in METRICS}
 
 
 def _values(truth: Truth, path: Path, metric: str, weights: Any) -> Any:

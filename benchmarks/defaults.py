@@ -1,11 +1,12 @@
 """Our model without options against what users would have fitted, on twelve public data sets.
 
-    LABELPROOF_DATA=... python benchmarks/defaults.py [--sets emotions,birds] [--only ours] [--again] [--report]
+    LABELPROOF_DATA=... python benchmarks/defaults.py [--sets emotions,birds] [--only ours] [--again]
 
 Every finished row goes to FOLDER/rows.jsonl, and what it answered for the test examples beside it; FOLDER is
 build/defaults, or the one that --folder or LABELPROOF_DEFAULTS names. A row that is there is not run again, unless
-``--again`` says so: the last one counts. ``--only`` takes names of methods or groups: ours, peers, a, b, c, grid.
-``--report`` writes results/defaults.md from what is there and runs nothing.
+``--again`` says so, perhaps with a time ("2027-01-31 12:00") before which rows are too old; the last one counts.
+``--only`` takes names of methods or of groups: ours, peers, or a, b, c and grid. ``--report`` writes
+results/defaults.md from what is there and runs nothing.
 
 ``--libmultilabel PYTHON`` names an interpreter that has LibMultiLabel; without one, its rows are left out.
 """
@@ -15,7 +16,7 @@ import json
 import os
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -43,6 +44,7 @@ HERE = Path(__file__).parent
 SECONDS = 1800.0  # of CPU, for all peers on a data set
 GRID = {"words": (0.3, 1.0, 3.0), "raw": (0.003, 0.01, 0.03), "standardised": (0.001, 0.003, 0.01)}
 Row = dict[str, Any]
+Method = Callable[["Case", float], tuple[Outcome | None, Row]]
 
 
 @dataclass(frozen=True)
@@ -128,15 +130,18 @@ def ours(case: Case, budget: str | None) -> tuple[Outcome, Row]:
     return Outcome(micro, macro, logits, logits), {"cpu": seconds, "held out": held, "notes": fitted.notes}
 
 
-def peer(case: Case, family: str, scheme: Scheme, seconds: float) -> tuple[Outcome | None, Row]:
-    """Fit a scikit-learn classifier, its options and thresholds chosen by the scheme."""
+def peer(
+    case: Case, seconds: float, *, family: str, schemes: Callable[[Dataset, int], Scheme]
+) -> tuple[Outcome | None, Row]:
+    """Fit a scikit-learn classifier, its options and thresholds chosen by a scheme."""
     if len(case.training) > FAMILIES[family].most_examples:
         return None, {"cpu": 0.0, "skipped": f"more than {FAMILIES[family].most_examples:,} examples"}
     if not FAMILIES[family].plans(list(case.material.views)):
         return None, {"cpu": 0.0, "skipped": "needs dense features"}
+    most = seconds if family in LINEAR else seconds / 2  # so that the next has time too
     begin = time.process_time()
     try:
-        answer = chosen_answer(FAMILIES[family], case.material, scheme, Clock(seconds))
+        answer = chosen_answer(FAMILIES[family], case.material, schemes(case.training, case.seed), Clock(most))
     except OutOfTime as problem:
         return None, {"cpu": time.process_time() - begin, "skipped": str(problem)}
     used = sum(case.material.views[view].seconds for view in case.material.views)
@@ -176,18 +181,17 @@ def svm_grid(case: Case) -> tuple[None, Row]:
     return None, {"cpu": time.process_time() - begin + view.seconds}
 
 
-def methods(case: Case, interpreter: str | None, seconds: float) -> Iterator[tuple[str, str, Any]]:
-    """Yield group, name and function of each method; peers share the seconds."""
-    yield "ours", "ours", partial(ours, case, None)
-    yield "ours", "ours, fast", partial(ours, case, "fast")
-    yield "grid", "SVM grid", partial(svm_grid, case)
+def methods(interpreter: str | None) -> Iterator[tuple[str, str, Method]]:
+    """Yield group and name of each method, and the function of a case and of the seconds that are left for peers."""
+    yield "ours", "ours", lambda case, _: ours(case, None)
+    yield "ours", "fast", lambda case, _: ours(case, "fast")
+    yield "grid", "SVM grid", lambda case, _: svm_grid(case)
     for kind in LINEAR:
-        yield "a", f"{kind}, hold-out", lambda kind=kind: peer(case, kind, hold_out(case.training, case.seed), seconds)
+        yield "a", f"{kind} (hold-out)", partial(peer, family=kind, schemes=hold_out)
     if interpreter:
-        yield "c", "LibMultiLabel", partial(libmultilabel, case, interpreter)
+        yield "c", "LibMultiLabel", lambda case, _: libmultilabel(case, interpreter)
     for kind in FAMILIES:
-        most = seconds if kind in LINEAR else seconds / 2  # so that the next has time too
-        yield "b", kind, lambda k=kind, most=most: peer(case, k, same_folds(case.training, case.seed), most)
+        yield "b", kind, partial(peer, family=kind, schemes=same_folds)
 
 
 # Runs
@@ -196,23 +200,27 @@ def methods(case: Case, interpreter: str | None, seconds: float) -> Iterator[tup
 def run(name: str, seed: int, folder: Path, given: argparse.Namespace) -> None:
     """Run the methods of a case that are wanted and not there yet."""
     known = {row["method"]: row for row in rows(folder) if (row["set"], row["seed"]) == (name, seed)}
+    spent = {row["method"]: row["cpu"] for row in known.values() if row["group"] in ("a", "b")}
     case = None
-    spent = sum(row["cpu"] for row in known.values() if row["group"] in "ab")
-    limit = given.seconds / SETS[name].seeds
-    placeholders = methods(Case(name, seed, None, None, None), given.libmultilabel, 0.0)
-    for group, method, _ in placeholders:
-        if not wanted(group, method, given.only) or (method in known and not given.again):
+    for group, method, function in methods(given.libmultilabel):
+        there = method in known and (given.again is None or known[method]["when"] >= given.again)
+        if there or not wanted(group, method, given.only):
             continue
         case = case or Case.load(name, seed)
-        found = {m: function for _, m, function in methods(case, given.libmultilabel, max(limit - spent, 0.0))}
-        outcome, row = found[method]()
-        row = {**case.facts, "group": group, "method": method, "when": time.strftime("%Y-%m-%d %H:%M"), **row}
+        spent.pop(method, None)
+        outcome, found = function(case, max(given.seconds / SETS[name].seeds - sum(spent.values()), 0.0))
+        row = {**case.facts, "group": group, "method": method, "when": now(), **found}
         if outcome is not None:
             row |= outcome.values(case.test.labels)
             outcome.save(folder / f"{name}-{seed}-{method}.npz", case.test.labels)
             Truth(case.test.labels, case.places).save(folder / f"{name}-{seed}.npz")
-        spent += row["cpu"] if group in "ab" else 0.0
+        if group in ("a", "b"):
+            spent[method] = row["cpu"]
         record(folder, row)
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%d %H:%M")
 
 
 def wanted(group: str, method: str, only: list[str]) -> bool:
@@ -235,7 +243,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", default=",".join(SETS), help="by default all")
     parser.add_argument("--only", default="", help="methods or groups: ours, peers, a, b, c, grid")
-    parser.add_argument("--again", action="store_true", help="run what is there once more")
+    parser.add_argument("--again", nargs="?", const=now(), metavar="WHEN", help="run rows from before then once more")
     parser.add_argument("--report", action="store_true", help="write the report alone")
     parser.add_argument("--seeds", type=int, default=3, help="at most so many")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of CPU for the peers on a data set")
