@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import labelproof as lp
 from default_choice import Material, Scheme, chosen_answer, hold_out, same_folds
-from default_outcomes import Outcome, Truth
+from default_outcomes import METRICS, Outcome, Truth
 from default_peers import FAMILIES, LINEAR, Clock, OutOfTime, Plan, views_of
 from defaults_report import report
 from labelproof.data import Dataset, iterative_stratification
@@ -115,19 +115,22 @@ class Case:
 
 def ours(case: Case, budget: str | None) -> tuple[Outcome, Row]:
     """Fit what `labelproof train --data` does without options; each F1 has its own rule."""
-    head = {"kind": "auto"} | ({} if budget is None else {"budget": budget})
-    config = TrainConfig.from_dict({"head": head, "trainer": {"seed": case.seed, "accelerator": "cpu"}})
-    if budget == "fast":
-        fit(config, case.training.select(np.arange(60)), progress=False)  # compiled code is loaded
+    fast, config = (_recipe(case, b) for b in ("fast", budget))
+    fit(fast, case.training.select(np.arange(60)), progress=False)  # compiled code is loaded
     begin = time.process_time()
     fitted = fit(config, case.training, progress=False)
     model = Model.of(fitted)
     logits = model.logits(inputs_of(case.test, model.encoder.input_kind))
     seconds = time.process_time() - begin
     micro, macro = (model.for_metric(metric).rule.decide(logits) for metric in ("micro-f1", "macro-f1"))
-    blend = next(row for row in fitted.tried if row["member"] == "blend")
-    held = {key: value for key, value in blend.items() if key in ("micro-f1", "macro-f1", "precision@1")}
+    blend = next((row for row in fitted.tried if row["member"] == "blend"), {})
+    held = {metric: blend[metric] for metric in METRICS if metric in blend}
     return Outcome(micro, macro, logits, logits), {"cpu": seconds, "held out": held, "notes": fitted.notes}
+
+
+def _recipe(case: Case, budget: str | None) -> TrainConfig:
+    head = {"kind": "auto"} | ({} if budget is None else {"budget": budget})
+    return TrainConfig.from_dict({"head": head, "trainer": {"seed": case.seed, "accelerator": "cpu"}})
 
 
 def peer(

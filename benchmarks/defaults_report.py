@@ -44,23 +44,31 @@ Row = dict[str, Any]
 
 
 class Results:
-    """The last row of every set, seed and method, and the folder of what they answered."""
+    """The last row of every set, seed and method, and the folder of what they answered.
+
+    Of a set those seeds count that have every method; where there are none yet, all of them, and it is unfinished.
+    """
 
     def __init__(self, rows: list[Row], folder: Path) -> None:
-        self._rows = {(row["set"], row["seed"], row["method"]): row for row in rows}
+        last = {(row["set"], row["seed"], row["method"]): row for row in rows}
+        wanted = {method for _, _, method in last}
+        cases = {(name, seed): {key[2] for key in last if key[:2] == (name, seed)} for name, seed, _ in last}
+        whole = {case for case, methods in cases.items() if methods >= wanted}
+        self.unfinished = {name for name, _ in cases} - {name for name, _ in whole}
+        self._rows = [row for key, row in last.items() if key[:2] in whole or key[0] in self.unfinished]
         self._folder = folder
-        self.sets = [name for name in ORDER if any(key[0] == name for key in self._rows)]
+        self.sets = [name for name in ORDER if self.of(name)]
 
     def of(self, name: str, *groups: str) -> list[Row]:
         """Return the rows of a set in some groups, or in all."""
-        return [row for row in self._rows.values() if row["set"] == name and (not groups or row["group"] in groups)]
+        return [row for row in self._rows if row["set"] == name and (not groups or row["group"] in groups)]
 
     def methods(self, name: str, *groups: str) -> list[str]:
-        """Return the methods that have values for every seed that ours has, or any where ours has none."""
-        seeds = {row["seed"] for row in self.of(name, "ours")} or {row["seed"] for row in self.of(name)}
+        """Return the methods that have values for every seed that any has."""
         rows = [row for row in self.of(name, *groups) if "micro-f1" in row]
+        seeds = {row["seed"] for row in rows}
         found = dict.fromkeys(row["method"] for row in rows)
-        return [method for method in found if seeds <= {row["seed"] for row in rows if row["method"] == method}]
+        return [method for method in found if seeds == {row["seed"] for row in rows if row["method"] == method}]
 
     def value(self, name: str, method: str, key: str) -> float | None:
         """Return the mean of a value over seeds."""
@@ -123,7 +131,8 @@ def _table(results: Results, metric: str) -> Iterator[str]:
         cells[5] = "–" if gap is None else f"{'**' * abs(gap.verdict)}{100 * gap.value:+.1f}{'**' * abs(gap.verdict)}"
         cells[6:] = [_interval(gap), f"{_percent(lucky and lucky[1])} {lucky[0] if lucky else ''}"]
         yield f"| {_titled(results, name)} | {' | '.join(cells)} |"
-    whole = [row for row in numbers if None not in row]
+    finished = zip(results.sets, numbers, strict=True)
+    whole = [row for name, row in finished if name not in results.unfinished and None not in row]
     if whole:
         means = [mean(column) for column in zip(*whole, strict=True)]
         cells = [*map(_percent, means[:5]), f"{100 * means[5]:+.2f}", "", _percent(means[6])]
@@ -178,12 +187,15 @@ def _everything(results: Results) -> Iterator[str]:
 
 
 def _verdicts(results: Results) -> Iterator[str]:
+    finished = [name for name in ORDER if name in results.sets and name not in results.unfinished]
     yield "## What is wanted, and whether it holds\n"
+    if len(finished) < len(ORDER):
+        yield f"So far {len(finished)} of {len(ORDER)} sets are finished; (b) is judged on these alone.\n"
     for metric in METRICS[:2]:
         yield _against("(a)", results, metric, lambda name, m=metric: results.best_on_test(name, m, "a"))
         yield _against("(c)", results, metric, lambda name, m=metric: results.best_on_test(name, m, "c"))
     for metric in METRICS:
-        yield _against_best(results, metric)
+        yield _against_best(results, metric, finished)
     yield _fast(results)
 
 
@@ -208,8 +220,8 @@ def _ahead(gaps: dict[str, float]) -> str:
     return f"**does not hold**: ours is not ahead on {len(behind)} of {len(gaps)} sets, {', '.join(behind)}; {average}."
 
 
-def _against_best(results: Results, metric: str) -> str:
-    gaps = {name: gap for name in results.sets if (gap := results.gap(name, metric)) is not None}
+def _against_best(results: Results, metric: str, sets: list[str]) -> str:
+    gaps = {name: gap for name in sets if (gap := results.gap(name, metric)) is not None}
     if not gaps:
         return f"- (b) in {TITLES[metric]}: nothing to compare yet."
     average = mean(gap.value for gap in gaps.values())
@@ -238,7 +250,7 @@ def _fast(results: Results) -> str:
 
 def _titled(results: Results, name: str) -> str:
     row = results.of(name)[0]
-    return f"{name} ({row['n']:,}, {row['labels']})"
+    return f"{name} ({row['n']:,}, {row['labels']}){', unfinished' if name in results.unfinished else ''}"
 
 
 def _percent(value: float | None) -> str:
