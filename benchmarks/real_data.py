@@ -258,32 +258,38 @@ def one_vs_rest(kind: str, config: TrainConfig, parts: Parts) -> dict[str, Any]:
     }
 
 
-def linear(kind: str, features: dict[str, Any], labels: Any, cost: float) -> tuple[Any, Any]:
-    """Return the decision values for the validation and the test part."""
+def linear(kind: str, features: dict[str, Any], labels: Any, cost: float) -> list[Any]:
+    """Return the decision values for each part but the training part."""
     n, width = features["training"].shape
-    options = {"dual": width > n, "C": cost, "random_state": 0}  # whichever is faster
+    dual = width > n and scipy.sparse.issparse(features["training"])  # what is faster; dense, it does not converge
+    options = {"dual": dual, "C": cost, "random_state": 0}
     one = LinearSVC(**options) if kind == "linear SVM" else LogisticRegression(solver="liblinear", **options)
     model = OneVsRestClassifier(one)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # labels without examples; coordinate descent that is not quite at its end
         model.fit(features["training"], scipy.sparse.csr_matrix(labels).astype(np.int64))
-    scores = [model.decision_function(features[part]) for part in ("validation", "test")]
+    scores = [model.decision_function(matrix) for part, matrix in features.items() if part != "training"]
     for array in scores:  # scikit-learn gives labels without a training example the constant 0, above most others
         array[:, np.asarray(labels.sum(axis=0)).ravel() == 0] = -1e3
-    return scores[0], scores[1]
+    return scores
 
 
 def peer(interpreter: str, features: dict[str, Any], parts: Parts) -> dict[str, Any]:
     """Train LibMultiLabel's linear one-vs-rest method with its defaults, in its own environment."""
+    start = time.perf_counter()
+    validation, test = peer_values(interpreter, features, parts.training.labels)
+    return {"seconds": round(time.perf_counter() - start, 1), **scores(parts, validation, test)}
+
+
+def peer_values(interpreter: str, features: dict[str, Any], labels: Any) -> list[Any]:
+    """Return LibMultiLabel's decision values for each part but the training part."""
+    others = [part for part in features if part != "training"]
     with tempfile.TemporaryDirectory() as folder:
         for part, matrix in features.items():
             scipy.sparse.save_npz(f"{folder}/{part}.npz", matrix)
-        scipy.sparse.save_npz(f"{folder}/labels.npz", scipy.sparse.csr_matrix(parts.training.labels).astype(np.float64))
-        start = time.perf_counter()
-        subprocess.run([interpreter, str(HERE / "peer_libmultilabel.py"), folder], check=True)  # noqa: S603
-        seconds = time.perf_counter() - start
-        validation, test = (np.load(f"{folder}/{part}.npy") for part in ("validation", "test"))
-    return {"seconds": round(seconds, 1), **scores(parts, validation, test)}
+        scipy.sparse.save_npz(f"{folder}/labels.npz", scipy.sparse.csr_matrix(labels).astype(np.float64))
+        subprocess.run([interpreter, str(HERE / "peer_libmultilabel.py"), folder, *others], check=True)  # noqa: S603
+        return [np.load(f"{folder}/{part}.npy") for part in others]
 
 
 # Records
