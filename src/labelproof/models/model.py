@@ -97,7 +97,10 @@ class Model:
         """Return the same model with the rule that serves a metric, such as "macro-f1"."""
         if name not in self.rules:
             known = ", ".join(self.rules) or "none"
-            raise ValueError(f"metric must be one that the model has a rule for ({known}), got {name!r}")
+            raise ValueError(
+                f"metric must be one that the model has a rule for ({known}), got {name!r}: labelproof tune --model "
+                "gives it one"
+            )
         return replace(self, rule=self.rules[name])
 
     @property
