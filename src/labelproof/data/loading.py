@@ -18,7 +18,7 @@ from labelproof.data.jsonl import iter_objects
 from labelproof.data.parquet import iter_parquet_rows
 from labelproof.data.part_files import join_parts, mulan_xml, read_parts
 from labelproof.data.published.catalogue import FORMATS, STREAMS, find_named
-from labelproof.data.svmlight import iter_svmlight
+from labelproof.data.svmlight import iter_svmlight, read_svmlight
 from labelproof.data.textfile import LIMITS, Limits, bare_name, read_lines
 from labelproof.data.xmc import iter_xmc, iter_xmc_json, read_xmc, read_xmc_json
 from labelproof.errors import DataFormatError
@@ -273,6 +273,7 @@ _STREAMS: dict[str, Callable[[_Paths, Columns, Limits], Iterator[Example]]] = {
 _WHOLE: dict[str, Callable[[_Paths, Limits], Dataset]] = {
     "npz": lambda paths, limits: read_pair(*paths, limits) if len(paths) == 2 else read_npz(paths[0], limits),
     "arff": lambda paths, limits: read_arff(paths[0], _arff_xml(paths), limits),
+    "svmlight": lambda paths, limits: read_svmlight(paths[0], limits),
     "xmc": lambda paths, limits: read_xmc(paths[0], _second(paths), limits),
     "xmc-json": lambda paths, limits: read_xmc_json(paths[0], _label_titles(paths), limits),
 }
