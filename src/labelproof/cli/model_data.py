@@ -38,9 +38,11 @@ def read_examples(
         Leave out labels that the model does not know.
     """
     from labelproof.data import load_dataset
+    from labelproof.data.separators import USUAL
 
     trained = model.config.data
     columns = {role: getattr(trained, role) for role in ("text", "labels", "features", "image", "separator")}
+    columns["separator"] = columns["separator"] or USUAL  # nothing is guessed that the training did not guess
     examples, name = load_dataset(str(data), **columns), data.name
     chosen = _part(examples, part, usual, name)
     if chosen is not None:

@@ -1,5 +1,6 @@
 """labelproof train: from a configuration and data to a model folder."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,6 +74,7 @@ def train(
         )
     if output is None:
         raise ValueError("expected --output with the folder of the run")
+    _require_place(output, resume=resume)
     if config is not None:
         from labelproof.training.config_files import read_config
 
@@ -112,6 +114,23 @@ def train(
         print_json({"output": str(output), **_summary(fitted)})
     else:
         _print(fitted, output)
+
+
+def _require_place(output: Path, *, resume: bool) -> None:
+    """Refuse a folder that could not be written once the training is done, and a run to resume that is not there."""
+    from labelproof.models.directory import is_model
+    from labelproof.training.fitting import CONFIG
+
+    above = next(path for path in (output.absolute(), *output.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise ValueError(f"--output must be a folder, got {output}, where {above.name} is a file")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise ValueError(f"--output must be a folder that can be written, got {output}")
+    model = output / "model"
+    if model.exists() and not (model.is_dir() and (is_model(model) or not any(model.iterdir()))):
+        raise ValueError(f"--output must have a free place for the model, got {model}, which is something else")
+    if resume and not (output / CONFIG).exists():
+        raise ValueError(f"--resume needs a run that was begun in {output}, got none: leave it out to begin one")
 
 
 def _recipe_config(data: dict[str, Any], head: dict[str, Any], seed: int) -> "TrainConfig":

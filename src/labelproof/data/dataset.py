@@ -43,6 +43,8 @@ class Dataset:
         Dates or years; text in the form 2025-08-01 has the order of time.
     dropped
         Labels that were left out, with the number of examples that had them.
+    separator
+        At what the labels of a table were split, where that was guessed.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Dataset:
     groups: npt.NDArray[Any] | None = None
     times: npt.NDArray[Any] | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    separator: str | None = None
 
     def __post_init__(self) -> None:
         labels = label_matrix(self.labels)

@@ -17,7 +17,7 @@ from labelproof.data.examples import Example
 from labelproof.data.jsondocument import first_character, iter_list
 from labelproof.data.jsonl import iter_objects
 from labelproof.data.parquet import iter_parquet_rows
-from labelproof.data.textfile import bare_name, read_lines
+from labelproof.data.textfile import bare_name, read_lines, require_file
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import told_in_one_sentence
 from labelproof.training.config import DataConfig, TrainConfig
@@ -37,8 +37,13 @@ NO_LABELS = "(labels are not read)"  # a column that no file has
 
 
 def with_feature_columns(config: TrainConfig, dataset: Dataset) -> TrainConfig:
-    """Return a configuration that names the features of a table, so that new tables may have them in any order."""
+    """Return a configuration that says what the data told: the names of features, so that new tables may have them in
+    any order, and what stands between labels.
+    """
     names, data = dataset.feature_names, config.data
+    if dataset.separator is not None and data.separator is None:
+        data = data.model_copy(update={"separator": dataset.separator})
+        config = config.model_copy(update={"data": data})
     if names is None or data.features is not None or not any(map(_is_table, _files(data.path))):
         return config
     return config.model_copy(update={"data": data.model_copy(update={"features": names})})
@@ -79,6 +84,7 @@ def iter_inputs(
     """
     path = Path(path)
     role = ROLES.get(kind, "text")
+    _require_readable(path, role)
     if Path(bare_name(path)).suffix == ".txt" and role != "features":
         values: Iterator[Any] = (line for _, line in read_lines(path))
     elif path.suffix.lower() in (".npy", ".npz") and role == "features":
@@ -92,6 +98,17 @@ def iter_inputs(
         if fault:
             raise DataFormatError(f"{path.name}, example {number}: expected {fault}")
         yield value
+
+
+def _require_readable(path: Path, role: str) -> None:
+    """Refuse a folder, an archive, and numbers where a model reads texts or images."""
+    require_file(path)
+    if path.suffix.lower() == ".npy" and role != "features":
+        what = "texts" if role == "text" else "images"
+        raise DataFormatError(
+            f"{path.name}: the model reads {what}, got an array of numbers: expected a table (.csv, .jsonl, .parquet), "
+            "or a .txt file with one a line"
+        )
 
 
 def iter_batches(inputs: Iterable[Any], size: int, *, n_features: int | None = None) -> Iterator[Any]:

@@ -77,7 +77,7 @@ def _solve(X: Floats, Y: Floats, cost: float, tolerance: float, W: Floats) -> Fl
         if not open_ones.any():
             break
         left, gradient = left[open_ones], gradient[open_ones]
-        y, z, inside = (part[:, open_ones] for part in (y, z, inside))
+        y, z, inside = y[:, open_ones], z[:, open_ones], inside[:, open_ones]
         step, hard[left] = _newton_steps(X, inside, gradient, cost, hard[left])
         W[left] += step * _lengths(X, y, z, W[left], gradient, step, cost)[:, None]
     return W
