@@ -150,7 +150,8 @@ def _logits(model: "Model", source: Path, columns: list[str], batch_size: int) -
     if str(source) == "-":
         inputs = _lines_of_standard_input()
     else:
-        inputs = iter_inputs(source, kind, columns=columns_for(kind, model.config.data, columns), n_features=width)
+        named, missing = columns_for(kind, model.config.data, columns), model.config.head.kind == "auto"
+        inputs = iter_inputs(source, kind, columns=named, n_features=width, missing=missing)
     for batch in iter_batches(inputs, batch_size, n_features=width):
         yield from model.iter_logits(batch, batch_size=batch_size)
 

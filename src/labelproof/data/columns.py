@@ -31,6 +31,7 @@ TEXT_PAIR = "text_pair"
 LABELS = ("labels", "label")
 IMAGE = ("image_path", "image", "path", "file_name", "filename")
 FEATURES = ("features",)
+MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # how tables write that a number is not there
 _NESTED = (Mapping, list, np.ndarray)
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
@@ -324,7 +325,7 @@ def _numbers(values: Any, name: str) -> npt.NDArray[np.float32]:
 
 
 def _number(value: Any, name: str) -> float:
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and value.strip().lower() in MISSING):
         return float("nan")
     try:
         return float(value)

@@ -1,5 +1,9 @@
-"""Multi-label svmlight files: ``3,17 1:0.5 8:1 # comment``, the labels first, then the features that are not zero."""
+"""Multi-label svmlight files: ``3,17 1:0.5 8:1 # comment``, the labels first, then the features that are not zero.
 
+A value ``?`` or ``nan`` is a missing one.
+"""
+
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,13 +55,18 @@ class _Block(NamedTuple):
 def _read_block(lines: list[str]) -> _Block | None:
     """Read rows together; None where anything is wrong with one."""
     cut = [_cut(line) for line in lines]
-    found = read_pairs([" ".join(rest.split()) for _, rest in cut], ":", " ", most=MAX_FEATURES)
+    found = read_pairs([_with_single_blanks(rest) for _, rest in cut], ":", " ", most=MAX_FEATURES)
     if found is None:
         return None
     try:
         return _Block([parse_labels(head) for head, _ in cut], found[0], float32_values(found[1]), found[2])
     except ValueError:
         return None
+
+
+def _with_single_blanks(text: str) -> str:
+    text = " ".join(text.split())
+    return text.replace("?", "nan") if "?" in text else text
 
 
 def _one_by_one(path: Path, rows: list[tuple[int, str]]) -> _Block:
@@ -95,7 +104,8 @@ def parse_features(text: str) -> SparseRow:
     """
     tokens = [token.split(":") for token in text.split()]
     try:
-        indices, values = [int(index) for index, _ in tokens], [float(value) for _, value in tokens]
+        indices = [int(index) for index, _ in tokens]
+        values = [math.nan if value == "?" else float(value) for _, value in tokens]
     except ValueError as error:
         wrong = next(token for token in text.split() if not _is_feature(token))
         raise ValueError(f"expected features as NUMBER:VALUE, got {wrong[:40]!r}") from error
@@ -139,7 +149,7 @@ def _label(text: str) -> str:
 def _is_feature(token: str) -> bool:
     index, _, value = token.partition(":")
     try:
-        int(index), float(value)
+        int(index), float("nan" if value == "?" else value)
     except ValueError:
         return False
     return True

@@ -61,7 +61,12 @@ def columns_for(kind: str, trained: DataConfig, named: Sequence[str] = ()) -> Co
 
 
 def iter_inputs(
-    path: str | Path, kind: str, *, columns: Columns | None = None, n_features: int | None = None
+    path: str | Path,
+    kind: str,
+    *,
+    columns: Columns | None = None,
+    n_features: int | None = None,
+    missing: bool = False,
 ) -> Iterator[Any]:
     """Yield what an encoder reads, from a file, in the form in which `load_dataset` gives it for training.
 
@@ -77,6 +82,8 @@ def iter_inputs(
         Of a table, as for training; for features by default all columns that are nothing else, in their order.
     n_features
         Number of features that is expected; None for any.
+    missing
+        Whether features may be missing (NaN), as models of the recipe take them.
 
     Yields
     ------
@@ -94,7 +101,13 @@ def iter_inputs(
     else:
         values = (_value(example, role) for example in _examples(path, role, columns or Columns()))
     for number, value in enumerate(values, 1):
-        fault = f"{role}, got none" if value is None else _fault(value, n_features) if role == "features" else None
+        fault = (
+            f"{role}, got none"
+            if value is None
+            else _fault(value, n_features, missing=missing)
+            if role == "features"
+            else None
+        )
         if fault:
             raise DataFormatError(f"{path.name}, example {number}: expected {fault}")
         yield value
@@ -195,7 +208,7 @@ def _value(example: Example, role: str) -> Any:
     return example.image_path if role == "image" else getattr(example, role)
 
 
-def _fault(value: Any, n_features: int | None) -> str | None:
+def _fault(value: Any, n_features: int | None, *, missing: bool) -> str | None:
     """Return what the features of an example should be and are not."""
     sparse = isinstance(value, SparseRow)
     numbers = value.values if sparse else value
@@ -205,8 +218,9 @@ def _fault(value: Any, n_features: int | None) -> str | None:
         return f"features from 0 to {n_features - 1}, got {int(value.indices.max())}"
     if numbers.dtype.kind not in "biuf":
         return f"numbers, got an array of {numbers.dtype}"
-    if not np.isfinite(numbers).all():
-        return f"finite numbers, got {numbers[~np.isfinite(numbers)][0]}"
+    wrong = np.isinf(numbers) if missing else ~np.isfinite(numbers)
+    if wrong.any():
+        return f"finite numbers, got {numbers[wrong][0]}"
     return None
 
 
