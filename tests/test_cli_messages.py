@@ -60,8 +60,10 @@ def test_columns_are_named_in_the_words_of_the_command_line(folder):
 
 
 def test_a_table_without_a_header_is_remarked_upon(folder):
-    Path("data.csv").write_text("ant bee,ant\ncat,cat\n")
-    assert_refused(train("-o", "run"), "got ant bee, ant (the first line of a table names its columns)")
+    Path("data.csv").write_text("ant bee,ant;bee\ncat,cat\n")
+    assert_refused(train("-o", "run"), "got ant bee, ant;bee (the first line of a table names its columns)")
+    Path("data.csv").write_text("text;labels\nant bee;ant\n")
+    assert_refused(train("-o", "run"), "got text;labels (fields are separated by commas, or by tabs in a .tsv file)")
 
 
 @pytest.mark.parametrize(("ending", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])

@@ -43,7 +43,11 @@ def read_examples(
     trained = model.config.data
     columns = {role: getattr(trained, role) for role in ("text", "labels", "features", "image", "separator")}
     columns["separator"] = columns["separator"] or USUAL  # nothing is guessed that the training did not guess
-    examples, name = load_dataset(str(data), **columns), data.name
+    try:
+        examples, name = load_dataset(str(data), **columns), data.name
+    except DataFormatError as error:
+        hint = " (columns are called as those of the training)" if "expected a column" in str(error) else ""
+        raise DataFormatError(f"{error}{hint}") from error
     chosen = _part(examples, part, usual, name)
     if chosen is not None:
         examples, name = examples.part(chosen), f"{name}, part {chosen}"

@@ -173,7 +173,7 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     listing = ", ".join(present[:12]) + (", …" if len(present) > 12 else "")
     if missing:
         raise DataFormatError(f"{source}: expected a column {missing[0]!r}, got {listing}")
-    hint = " (the first line of a table names its columns)" if _is_delimited(source) else ""
+    hint = _about_header(present) if _is_delimited(source) else ""
     if not labels:
         raise DataFormatError(f"{source}: expected a column 'labels', or another named by labels=, got {listing}{hint}")
     if not (text or features or image):
@@ -185,6 +185,14 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
 
 def _is_delimited(source: str) -> bool:
     return bool(re.search(r"\.(csv|tsv)(\.\w+)?$", source.lower()))
+
+
+def _about_header(present: list[str]) -> str:
+    """Say what a first line looks like that is no header."""
+    if len(present) == 1 and re.search(r"[;\t|]", present[0]):
+        return " (fields are separated by commas, or by tabs in a .tsv file)"
+    looks_like_data = any(len(name) > 30 or re.fullmatch(r"[-+.\d]*|.*[;|].*", name) for name in present)
+    return " (the first line of a table names its columns)" if looks_like_data else ""
 
 
 def _named(names: str | Sequence[str] | None) -> tuple[str, ...]:
