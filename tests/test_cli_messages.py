@@ -59,6 +59,19 @@ def test_columns_are_named_in_the_words_of_the_command_line(folder):
     )
 
 
+def test_options_are_named_as_at_the_command_line(folder):
+    assert_refused(train("-o", "run", "--metric", "best"), "error: --metric: name must be a metric's name, got 'best'")
+    assert_refused(
+        run("train", "--data", "data.csv", "-o", "run", "--budget", "soon"), "error: --budget: budget must be"
+    )
+
+
+def test_a_training_that_fails_at_once_leaves_no_run(folder):
+    Path("data.csv").write_text("text,labels\na,x\nb,y\n")
+    assert train("-o", "run").exit_code == 2
+    assert not Path("run").exists()
+
+
 def test_a_table_without_a_header_is_remarked_upon(folder):
     Path("data.csv").write_text("ant bee,ant;bee\ncat,cat\n")
     assert_refused(train("-o", "run"), "got ant bee, ant;bee (the first line of a table names its columns)")

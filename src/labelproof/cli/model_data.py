@@ -1,5 +1,6 @@
 """What the verbs share that judge a model by examples: the examples, and the rule that the model shall decide by."""
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -46,8 +47,9 @@ def read_examples(
     try:
         examples, name = load_dataset(str(data), **columns), data.name
     except DataFormatError as error:
-        hint = " (columns are called as those of the training)" if "expected a column" in str(error) else ""
-        raise DataFormatError(f"{error}{hint}") from error
+        told = re.sub(r", or (another|others) named by [^,]*=", "", str(error))  # no option of these verbs
+        hint = " (columns are called as those of the training)" if "expected a column" in told else ""
+        raise DataFormatError(f"{told}{hint}") from error
     chosen = _part(examples, part, usual, name)
     if chosen is not None:
         examples, name = examples.part(chosen), f"{name}, part {chosen}"

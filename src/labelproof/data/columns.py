@@ -170,7 +170,8 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     asked = [*labels, *text, *features, image, split, group, time]
     known = {None, *present}
     missing = [name for name in asked if name not in known]
-    listing = ", ".join(present[:12]) + (", …" if len(present) > 12 else "")
+    shown = [name for name in present if not name.startswith("(")]  # others are placeholders, not columns
+    listing = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
     if missing:
         raise DataFormatError(f"{source}: expected a column {missing[0]!r}, got {listing}")
     hint = _about_header(present) if _is_delimited(source) else ""
