@@ -118,7 +118,7 @@ def test_nothing_to_resume_is_an_error(folder):
     assert not Path("run").exists()
     assert train("-o", "run").exit_code == 0
     again = train("-o", "run", "--separator", ",")
-    assert_refused(again, "run holds a run already: resume it (--resume), or give another folder")
+    assert_refused(again, "run holds a run already: resume it, or give another folder (--resume)")
     assert train("-o", "run", "--resume").exit_code == 0
 
 
