@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         SparsemaxLoss,
         UnboundedF1Loss,
     )
-    from labelproof.models import load_model
+    from labelproof.models import MultiLabelClassifier, load_model
     from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
     from labelproof.proof.result import Verification
     from labelproof.proof.store import load_verification
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from labelproof.theory.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.theory.cyclic import alternations
     from labelproof.theory.plan import Plan, plan
-    from labelproof.training import MultiLabelClassifier
 
 _ROOMS = {
     "activations",
@@ -84,7 +83,7 @@ _HOME = {
     "LabelproofError": "labelproof.errors",
     "MissingPackageError": "labelproof.errors",
     "ModelFormatError": "labelproof.errors",
-    "MultiLabelClassifier": "labelproof.training",
+    "MultiLabelClassifier": "labelproof.models",
     "PickAllLabelsLoss": "labelproof.losses",
     "Plan": "labelproof.theory.plan",
     "SigmoidF1Loss": "labelproof.losses",

@@ -223,11 +223,7 @@ def test_partial_fit_needs_all_classes_at_first():
 def test_thresholds_are_those_of_the_held_out_examples(problem):
     X, Y = problem
     clf = classifier(validation_fraction=0.3).fit(X, Y)
-    held_out = divide(
-        Dataset(Y, tuple("abcdefghi"), features=X),
-        DataConfig(validation=0.3),
-        seed=np.random.RandomState(0).randint(2**31),
-    ).validation
+    held_out = divide(Dataset(Y, tuple("abcdefghi"), features=X), DataConfig(validation=0.3), seed=0).validation
     scores = clf.decision_function(held_out.features.astype(np.float32))
     expected = PerLabelThreshold(shrinkage=SHRINKAGE).fit(held_out.labels, scores)
     assert np.allclose(clf.rule_.thresholds_, expected.thresholds_, atol=1e-5)

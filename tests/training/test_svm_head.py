@@ -13,6 +13,7 @@ from training_data import config, features, one_thread, texts
 import labelproof as lp
 from labelproof.models import Model
 from labelproof.training import MultiLabelClassifier, fit
+from labelproof.training.dense_svm import dense_svms
 from labelproof.training.svm import COSTS, linear_svms
 
 RNG = np.random.default_rng(0)
@@ -33,6 +34,27 @@ def test_weights_are_those_of_liblinear(cost, n_features):
         theirs = LinearSVC(C=cost, tol=1e-9, max_iter=200_000, random_state=0).fit(X, y)
         np.testing.assert_allclose(weight[j], theirs.coef_[0], atol=2e-5)
         assert bias[j] == pytest.approx(theirs.intercept_[0], abs=2e-5)
+
+
+@pytest.mark.parametrize("cost", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize(("n", "n_features"), [(60, 90), (200, 20)])
+def test_dense_weights_are_those_of_liblinear(cost, n, n_features):
+    X = RNG.normal(size=(n, n_features))
+    Y = X @ RNG.normal(size=(n_features, 5)) + RNG.normal(size=(n, 5)) > 0.5
+    weight, bias = dense_svms(X, scipy.sparse.csr_array(Y), cost, tolerance=1e-9)
+    for j, y in enumerate(Y.T):
+        theirs = LinearSVC(C=cost, tol=1e-9, max_iter=200_000, random_state=0).fit(X, y)
+        np.testing.assert_allclose(weight[j], theirs.coef_[0], atol=2e-5)
+        assert bias[j] == pytest.approx(theirs.intercept_[0], abs=2e-5)
+
+
+def test_a_head_on_dense_features_is_solved_by_products_of_matrices(config, features, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("one label at a time")
+
+    monkeypatch.setattr("labelproof.training.svm.linear_svms", refuse)
+    fitted = fit(config(head={"kind": "svm"}), features, progress=False)
+    assert fitted.metrics["validation"]["micro-f1"] > 0.5
 
 
 def test_no_small_step_lowers_the_objective():

@@ -36,9 +36,13 @@ app.command(epilog="Example: labelproof check result.npz --weights W.npz")(check
 app.command(epilog="Example: labelproof explain W.npz --set 3,17,20 --label-names names.txt")(explain)
 app.command(epilog="Example: labelproof count 1000 50 -k 8")(count)
 app.command(epilog="Example: labelproof plan --labels Y.npz")(plan)
-app.command(epilog="Example: labelproof tune --scores S.npy --labels Y.npz --metric micro-f1 -o rule.json")(tune)
-app.command(epilog="Example: labelproof evaluate --scores S.npy --labels Y.npz --rule rule.json")(evaluate)
-app.command(epilog="Example: labelproof train config.yaml trainer.epochs=10 -o runs/first")(train)
+app.command(epilog="Example: labelproof tune --scores S.npy --labels Y.npz -o rule.json, or tune --model M --data D")(
+    tune
+)
+app.command(
+    epilog="Example: labelproof evaluate --scores S.npy --labels Y.npz --rule rule.json, or evaluate --model M --data D"
+)(evaluate)
+app.command(epilog="Example: labelproof train --data reviews.csv -o runs/first")(train)
 app.command(epilog="Example: NUMBA_CACHE_DIR=/var/cache/numba labelproof compile")(compile)
 app.command(epilog="Example: labelproof predict runs/first/model new.csv -o predictions.jsonl")(predict)
 

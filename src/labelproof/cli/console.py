@@ -2,7 +2,11 @@
 
 import json
 import os
+import re
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -15,6 +19,7 @@ from labelproof.errors import LabelproofError
 __all__ = ["Verbs", "console", "percent", "plural", "print_json", "progress_wanted", "table"]
 
 BAD_INPUT = 2
+_KEYWORD = re.compile(r"(?<![\w.-])(text|labels|features|separator|format|split|group|resume)=(?![\w'\"\[])")
 NO_READER = 141  # what a shell reports of programs that end when nobody reads on: 128 and the signal for it
 
 
@@ -24,7 +29,8 @@ class Verbs(TyperGroup):
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a verb and leave with its exit code."""
         try:
-            code = super().main(*args, **{**options, "standalone_mode": False})
+            with _guesses_told():
+                code = super().main(*args, **{**options, "standalone_mode": False})
         except (LabelproofError, ValueError, OSError, MemoryError) as error:
             sys.exit(_fail(str(error)))
         except typer.Abort:
@@ -50,8 +56,34 @@ class Verbs(TyperGroup):
 
 
 def _fail(message: str) -> int:
-    print(f"error: {' '.join(message.split()) or 'out of memory'}", file=sys.stderr)
+    print(f"error: {_in_words_of_the_command_line(' '.join(message.split())) or 'out of memory'}", file=sys.stderr)
     return BAD_INPUT
+
+
+def _in_words_of_the_command_line(message: str) -> str:
+    """Write ``labels=`` as ``--labels``.
+
+    >>> _in_words_of_the_command_line("a column named by labels=, or text=")
+    'a column named by --labels, or --text'
+    """
+    return _KEYWORD.sub(r"--\1", message)
+
+
+@contextmanager
+def _guesses_told() -> Iterator[None]:
+    """Let a warning that something was guessed be a note for people; others are shown as ever."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], filename: str, *where: Any, **more: Any) -> None:
+            if category.__name__ == "SeparatorGuess":
+                print(f"note: {_in_words_of_the_command_line(str(message))}.", file=sys.stderr)
+            else:
+                usual(message, category, filename, *where, **more)
+
+        warnings.showwarning = show
+        warnings.filterwarnings("always", message="labels are split at")
+        yield
 
 
 def _stop_writing() -> int:

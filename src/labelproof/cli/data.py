@@ -174,6 +174,8 @@ def _print(figures: "Statistics", changes: list[int]) -> None:
     for name, count in figures.parts.items():
         lines.add_row(f"  {name}", f"{count:,}")
     lines.add_row("features", f"{figures.n_features:,}" if figures.n_features else "–")
+    if figures.n_missing:
+        lines.add_row("  values that are missing", f"{figures.n_missing:,} in {plural(figures.n_gappy, 'column')}")
     lines.add_row("labels", f"{figures.n_labels:,}")
     lines.add_row("  that no example has", f"{figures.n_unused:,}")
     lines.add_row("labels of an example, on average", f"{figures.cardinality:.3f}")

@@ -42,7 +42,11 @@ GroupColumn = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Examples of one group stay together.", show_default=False)
 ]
 LabelSeparator = Annotated[
-    str | None, typer.Option(help="What stands between labels in a string; by default ; or |.", show_default=False)
+    str | None,
+    typer.Option(
+        help="What stands between labels in a string; by default ; or |, or what is clear; ';|' does not guess.",
+        show_default=False,
+    ),
 ]
 
 

@@ -14,15 +14,15 @@ from labelproof.errors import DataFormatError
 if TYPE_CHECKING:
     from labelproof.decisions import Rule
 
-__all__ = ["ScoreKindOption", "Scores", "TrueLabels", "evaluate"]
+__all__ = ["SCORES", "TRUE_LABELS", "ScoreKindOption", "evaluate"]
 
-_SCORES = typer.Option(
+SCORES = typer.Option(
     "--scores",
     "-s",
     help="Scores of shape (examples, labels): .npy, .npz (array 'scores'), .csv, .tsv or .parquet.",
     show_default=False,
 )
-_LABELS = typer.Option(
+TRUE_LABELS = typer.Option(
     "--labels",
     "-l",
     metavar="DATA",
@@ -30,8 +30,6 @@ _LABELS = typer.Option(
     "matched by name where the scores have names too.",
     show_default=False,
 )
-Scores = Annotated[Path, _SCORES]
-TrueLabels = Annotated[str, _LABELS]
 ScoreKindOption = Annotated[
     str | None,
     typer.Option(
@@ -49,11 +47,11 @@ SHOWN = (
 
 
 def evaluate(
-    scores: Annotated[Path | None, _SCORES] = None,
-    labels: Annotated[str | None, _LABELS] = None,
+    scores: Annotated[Path | None, SCORES] = None,
+    labels: Annotated[str | None, TRUE_LABELS] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="Folder of a model, in place of scores; it has its own rule.", show_default=False),
+        typer.Option(help="Folder of a model, in place of scores; it decides by its own rule.", show_default=False),
     ] = None,
     data: Annotated[
         Path | None,
@@ -62,16 +60,31 @@ def evaluate(
     drop_unknown: Annotated[
         bool, typer.Option("--drop-unknown", help="Leave out labels of --data that the model does not know.")
     ] = False,
+    part: Annotated[
+        str | None, typer.Option(help="Part of --data; by default test, if it has one.", show_default=False)
+    ] = None,
     rule: Annotated[
-        Path | None, typer.Option(help="Decision rule that labelproof tune wrote.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Decision rule that labelproof tune wrote; with --model also the name of one of its rules, as in "
+            "macro-f1, or 'fixed' (at ½) or 'expected-f'.",
+            show_default=False,
+        ),
     ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Predict labels whose score is larger, in place of a rule.", show_default=False)
     ] = None,
     score_kind: ScoreKindOption = None,
     metric: Annotated[
-        str, typer.Option(metavar="NAME", help="The metric that --fail-under compares, as in macro-f1.")
-    ] = "micro-f1",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The metric that --fail-under compares, by default micro-f1; a model decides by its rule for this "
+            "metric, if it has one.",
+            show_default=False,
+        ),
+    ] = None,
     fail_under: Annotated[
         float | None,
         typer.Option(metavar="VALUE", help="Exit with code 1 if the metric is worse than this.", show_default=False),
@@ -80,17 +93,20 @@ def evaluate(
 ) -> None:
     """Compute every metric that scores and true labels allow; with a rule or a threshold, those of label sets too."""
     from labelproof import metrics
+    from labelproof.cli.scores import read_score_kind
 
+    asked, metric = metric, metric or "micro-f1"
     measure = metrics.by_name(metric)
     if (model is None) != (data is None) or (scores is None) != (labels is None) or (model is None) == (scores is None):
         raise ValueError("either --scores and --labels, or --model and --data must be given")
     if model is not None and data is not None:
-        if (rule, threshold, score_kind) != (None, None, None):
-            raise ValueError("--rule, --threshold and --score-kind go with --scores: a model has its own rule")
-        found = _of_model(model, data, drop_unknown=drop_unknown)
+        if (threshold, score_kind) != (None, None):
+            raise ValueError("--threshold and --score-kind go with --scores: a model has its own rule (see --rule)")
+        found = _of_model(model, data, part, rule, asked, drop_unknown=drop_unknown)
     elif scores is not None and labels is not None:
-        if drop_unknown:
-            raise ValueError("--drop-unknown goes with --model: scores have no names of labels")
+        if drop_unknown or part is not None:
+            raise ValueError(f"{'--drop-unknown' if drop_unknown else '--part'} goes with --model and --data")
+        score_kind = score_kind or read_score_kind(scores)
         chosen = _rule(rule, threshold)
         if fail_under is not None and chosen is None and measure.kind == "set":
             raise ValueError(f"--fail-under with {metric} needs --rule or --threshold, got neither")
@@ -120,25 +136,24 @@ class _Evaluation:
     values: dict[str, float]
 
 
-def _of_model(model: Path, data: Path, *, drop_unknown: bool) -> _Evaluation:
-    from labelproof.data import load_dataset
+def _of_model(
+    model: Path, data: Path, part: str | None, rule: str | None, metric: str | None, *, drop_unknown: bool
+) -> _Evaluation:
+    """Evaluate a model with the rule that was asked for, else that of the metric, else its own."""
+    from labelproof.cli.model_data import read_examples, require_known_labels, with_rule
     from labelproof.models import load_model
 
     loaded = load_model(model)
-    trained = loaded.config.data
-    columns = {role: getattr(trained, role) for role in ("text", "labels", "features", "image", "separator")}
-    examples, name = load_dataset(str(data), **columns), data.name
-    if "test" in examples.parts:  # of the others, at least one was trained on
-        examples, name = examples.part("test"), f"{name}, part test"
-    if drop_unknown:
-        examples = examples.restrict_to(loaded.label_names, unknown="drop")
-        name = f"{name}, {plural(len(examples.dropped), 'unknown label')} left out" if examples.dropped else name
+    if rule is not None:
+        loaded = with_rule(loaded, rule)
+    elif metric in loaded.rules:
+        loaded = loaded.for_metric(metric)
+    examples, name = read_examples(loaded, data, part=part, usual="test", drop_unknown=drop_unknown)
+    known = require_known_labels(loaded, examples, name)
     try:
-        measured = loaded.evaluate(examples).items()
+        measured = loaded.evaluate(known).items()
     except ValueError as error:
-        all_known = set(examples.label_names) <= set(loaded.label_names)
-        hint = "" if all_known else " (--drop-unknown leaves out labels that the model does not know)"
-        raise DataFormatError(f"{name}: {error}{hint}") from error
+        raise DataFormatError(f"{name}: {error}") from error
     values = {metric: math.nan if value is None else value for metric, value in measured}
     return _Evaluation(name, len(examples), len(loaded.label_names), loaded.rule, values)
 
@@ -163,14 +178,14 @@ def _of_scores(
     return _Evaluation(scores.name, n_examples, n_labels, rule, values)
 
 
-def _rule(path: Path | None, threshold: float | None) -> "Rule | None":
+def _rule(path: str | None, threshold: float | None) -> "Rule | None":
     from labelproof.cli.files import existing
     from labelproof.decisions import Threshold, load_rule
 
     if path is not None and threshold is not None:
         raise ValueError("one of --rule and --threshold may be given, got both")
     if path is not None:
-        return load_rule(existing(path))
+        return load_rule(existing(Path(path)))
     return None if threshold is None else Threshold(threshold)
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -36,6 +36,27 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", help="JSON lines; by default standard output.", show_default=False),
     ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the scores of all labels here: .npy, or .npz with label names; (examples, labels), float32.",
+            show_default=False,
+        ),
+    ] = None,
+    score_kind: Annotated[
+        str,
+        typer.Option(
+            metavar="probabilities|logits", help="What --scores are: probabilities as calibrated, or their logits."
+        ),
+    ] = "probabilities",
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Decide by the model's rule for this metric, as in macro-f1; by default its own.",
+            show_default=False,
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=0, help="Most probable labels to list, with probabilities.")] = 5,
     column: Annotated[
         list[str] | None,
@@ -49,45 +70,96 @@ def predict(
     batch_size: Annotated[int, typer.Option(min=1, help="Examples at a time.")] = 256,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the labels of examples: one JSON object a line, in the order of the input."""
+    """Predict the labels of examples: one JSON object a line, in the order of the input.
+
+    With --scores and without --output, only the scores are written.
+    """
     from labelproof.cli.scores import require_free_output
     from labelproof.models import load_model
 
-    if as_json and output is None:
+    if as_json and output is None and scores is None:
         raise ValueError("--json prints a summary and needs --output for the predictions")
     require_free_output(output, [source])
+    _require_score_file(scores, score_kind, [source, output])
     loaded = load_model(model)
+    loaded = loaded if metric is None else loaded.for_metric(metric)
     start = time.perf_counter()
     done = labels = 0
-    with _writer(output) as stream, _counter(show=output is not None and progress_wanted()) as advance:
-        for line in _predictions(loaded, source, column or [], top, batch_size):
-            stream.write(json.dumps(line, ensure_ascii=stream.encoding != "utf-8") + "\n")  # no name is ever garbled
-            done += 1
-            labels += len(line["labels"])
-            advance(1)
+    quiet = output is None and scores is None
+    with (
+        _scores_to(scores, loaded, score_kind) as keep,
+        _writer(output, nowhere=scores is not None) as stream,
+        _counter(show=not quiet and progress_wanted()) as advance,
+    ):
+        for logits in _logits(loaded, source, column or [], batch_size):
+            keep(logits)
+            for line in _lines(loaded, logits, top):
+                if stream is not None:  # no name is ever garbled
+                    stream.write(json.dumps(line, ensure_ascii=stream.encoding != "utf-8") + "\n")
+                labels += len(line["labels"])
+            done += len(logits)
+            advance(len(logits))
     seconds = time.perf_counter() - start
     if as_json:
         per_example = labels / done if done else 0.0
-        print_json({"examples": done, "labels_per_example": per_example, "seconds": round(seconds, 3)})
-    elif output is not None:
-        console().print(f"{plural(done, 'example')} in {seconds:.1f} s, written to {output}", soft_wrap=True)
+        told = {} if scores is None else {"scores": str(scores), "score_kind": score_kind}
+        print_json({"examples": done, "labels_per_example": per_example, "seconds": round(seconds, 3), **told})
+    elif not quiet:
+        written = [] if output is None else [str(output)]
+        written += [] if scores is None else [f"{scores} ({_words(loaded, score_kind)})"]
+        console().print(
+            f"{plural(done, 'example')} in {seconds:.1f} s, written to {' and '.join(written)}", soft_wrap=True
+        )
 
 
-def _predictions(
-    model: "Model", source: Path, columns: list[str], top: int, batch_size: int
-) -> Iterator[dict[str, Any]]:
+def _words(model: "Model", kind: str) -> str:
+    """Say what scores are."""
+    calibrated = "calibrated" if model.config.head.kind == "auto" else "not calibrated"
+    return f"{kind}, {calibrated}, of {plural(model.n_labels, 'label')}"
+
+
+def _require_score_file(scores: Path | None, kind: str, others: list[Path | None]) -> None:
+    from labelproof.cli.score_files import ENDINGS
+    from labelproof.cli.scores import require_free_output
+    from labelproof.decisions.options import require_choice
+
+    require_choice("--score-kind", kind, "probabilities", "logits")
+    if scores is not None and scores.suffix not in ENDINGS:
+        raise ValueError(f"--scores must be a file {' or '.join(ENDINGS)}, got {scores}")
+    require_free_output(scores, [path for path in others if path is not None], "--scores")
+    if scores is not None and any(path is not None and path.resolve() == scores.resolve() for path in others):
+        raise ValueError(f"--scores must not be the file of --output, got {scores}")
+
+
+@contextmanager
+def _scores_to(path: Path | None, model: "Model", kind: str) -> Iterator[Callable[[Any], None]]:
+    """Give a function that is told the logits of each batch."""
+    if path is None:
+        yield lambda _: None
+        return
+    from labelproof.cli.score_files import score_file
+
+    with score_file(path, model.label_names, kind) as file:
+        yield lambda logits: file.add(logits if kind == "logits" else model.to_probabilities(logits))
+
+
+def _logits(model: "Model", source: Path, columns: list[str], batch_size: int) -> Iterator[Any]:
     from labelproof.models.inputs import columns_for, iter_batches, iter_inputs
 
     kind, width = model.encoder.input_kind, getattr(model.encoder, "n_features", None)
     if str(source) == "-":
         inputs = _lines_of_standard_input()
     else:
-        inputs = iter_inputs(source, kind, columns=columns_for(kind, model.config.data, columns), n_features=width)
+        named, missing = columns_for(kind, model.config.data, columns), model.config.head.kind == "auto"
+        inputs = iter_inputs(source, kind, columns=named, n_features=width, missing=missing)
     for batch in iter_batches(inputs, batch_size, n_features=width):
-        for logits in model.iter_logits(batch, batch_size=batch_size):
-            for prediction in model.describe(logits, top=top):
-                probabilities = {name: round(p, 6) for name, p in prediction.top}
-                yield {"labels": list(prediction.labels)} | ({"top": probabilities} if top else {})
+        yield from model.iter_logits(batch, batch_size=batch_size)
+
+
+def _lines(model: "Model", logits: Any, top: int) -> Iterator[dict[str, Any]]:
+    for prediction in model.describe(logits, top=top):
+        probabilities = {name: round(p, 6) for name, p in prediction.top}
+        yield {"labels": list(prediction.labels)} | ({"top": probabilities} if top else {})
 
 
 def _lines_of_standard_input() -> Iterator[str]:
@@ -97,10 +169,10 @@ def _lines_of_standard_input() -> Iterator[str]:
 
 
 @contextmanager
-def _writer(output: Path | None) -> Iterator[TextIO]:
-    """Give a stream whose file takes its name once it is complete."""
+def _writer(output: Path | None, *, nowhere: bool) -> Iterator[TextIO | None]:
+    """Give a stream whose file takes its name once it is complete; without one standard output, or nothing."""
     if output is None:
-        yield sys.stdout
+        yield None if nowhere else sys.stdout
         return
     draft = output.with_name(f".{output.name}.{os.getpid()}.part")
     try:

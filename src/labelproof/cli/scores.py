@@ -17,7 +17,7 @@ from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
 from labelproof.foundation.optional_packages import need
 
-__all__ = ["read_scores", "read_true_labels", "require_free_output"]
+__all__ = ["read_score_kind", "read_scores", "read_true_labels", "require_free_output"]
 
 Array = npt.NDArray[Any]
 
@@ -38,6 +38,15 @@ def read_scores(path: Path) -> tuple[Array, tuple[str, ...] | None]:
             f"{path.name}: expected numbers of shape (examples, labels), got {scores.dtype} of shape {scores.shape}"
         )
     return scores, None if names is None else tuple(names)
+
+
+def read_score_kind(path: Path) -> str | None:
+    """Return what the scores of an .npz file say that they are, "logits" or "probabilities"; None without a word."""
+    if path.suffix != ".npz" or not path.is_file():
+        return None
+    kind = read_arrays(path, only={"score_kind"}).get("score_kind")
+    word = None if kind is None or kind.ndim or kind.dtype.kind != "U" else str(kind)
+    return word if word in ("logits", "probabilities") else None
 
 
 def read_true_labels(source: str, shape: tuple[int, ...], scores: Path, names: Sequence[str] | None) -> Any:

@@ -1,5 +1,6 @@
 """labelproof train: from a configuration and data to a model folder."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,6 +74,7 @@ def train(
         )
     if output is None:
         raise ValueError("expected --output with the folder of the run")
+    _require_place(output, resume=resume)
     if config is not None:
         from labelproof.training.config_files import read_config
 
@@ -103,10 +105,15 @@ def train(
     dataset = load_dataset(settings.data.path, **settings.data.reading)
     settings = with_feature_columns(settings, dataset)
     quiet = as_json or (settings.head.kind != "auto" and not progress_wanted())
+    is_new = not output.exists()
     try:
         fitted = fit(settings, dataset, out=output, resume=resume, progress=not quiet)
     except KeyboardInterrupt:
         raise ValueError("interrupted: the same command with --resume goes on after what was finished") from None
+    except ValueError:
+        if is_new:
+            _remove_if_bare(output)
+        raise
     Model.of(fitted).save(output / "model")
     if as_json:
         print_json({"output": str(output), **_summary(fitted)})
@@ -114,11 +121,41 @@ def train(
         _print(fitted, output)
 
 
+def _require_place(output: Path, *, resume: bool) -> None:
+    """Refuse a folder that could not be written once the training is done, and a run to resume that is not there."""
+    from labelproof.models.directory import is_model
+    from labelproof.training.fitting import CONFIG
+
+    above = next(path for path in (output.absolute(), *output.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise ValueError(f"--output must be a folder, got {output}, where {above.name} is a file")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise ValueError(f"--output must be a folder that can be written, got {output}")
+    model = output / "model"
+    if model.exists() and not (model.is_dir() and (is_model(model) or not any(model.iterdir()))):
+        raise ValueError(f"--output must have a free place for the model, got {model}, which is something else")
+    if resume and not (output / CONFIG).exists():
+        raise ValueError(f"--resume needs a run that was begun in {output}, got none: leave it out to begin one")
+
+
+def _remove_if_bare(output: Path) -> None:
+    """Remove the folder of a run that failed before anything was finished but the copy of its configuration."""
+    from labelproof.training.fitting import CONFIG
+
+    if output.is_dir() and [path.name for path in output.rglob("*")] == [CONFIG]:
+        (output / CONFIG).unlink()
+        output.rmdir()
+
+
 def _recipe_config(data: dict[str, Any], head: dict[str, Any], seed: int) -> "TrainConfig":
-    from labelproof.training import TrainConfig
+    from labelproof.training import ConfigError, TrainConfig
 
     given = {name: value for name, value in data.items() if value is not None}
-    return TrainConfig.from_dict({"data": given, "head": {"kind": "auto", **head}, "trainer": {"seed": seed}})
+    try:
+        return TrainConfig.from_dict({"data": given, "head": {"kind": "auto", **head}, "trainer": {"seed": seed}})
+    except ConfigError as error:
+        where, option = ".".join(error.path), f"--{error.path[-1]}" if error.path else ""
+        raise ValueError(str(error).replace(where, option, 1) if where else str(error)) from error
 
 
 def _summary(fitted: "Fitted") -> dict[str, Any]:

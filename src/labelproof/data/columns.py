@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import Example, SparseRow, collect, float32_values
+from labelproof.data.separators import USUAL, split_if_clear
 from labelproof.errors import DataFormatError
 
 __all__ = ["LABELS", "Columns", "Rows", "is_active", "read_rows", "read_table", "refuse_indicators", "split_labels"]
@@ -30,6 +31,7 @@ TEXT_PAIR = "text_pair"
 LABELS = ("labels", "label")
 IMAGE = ("image_path", "image", "path", "file_name", "filename")
 FEATURES = ("features",)
+MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # how tables write that a number is not there
 _NESTED = (Mapping, list, np.ndarray)
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
@@ -55,7 +57,9 @@ class Columns:
     split, group, time
         As in `Dataset`; by default the columns of these names, where there are any.
     separator
-        What stands between labels in a string. By default semicolons or bars: commas occur within names.
+        What stands between labels in a string. By default semicolons or bars: commas occur within names. Where no row
+        has two labels by that, and the names clearly are several labels each, a comma, slash or blank is guessed
+        and a `SeparatorGuess` warns; ``";|"`` is the default without a guess.
     """
 
     text: str | Sequence[str] | None = None
@@ -85,7 +89,10 @@ def read_table(rows: Rows, columns: Columns, *, source: str, label_names: Sequen
     roles, first, rows = _begin(rows, columns, source)
     listed = any(isinstance(first[name], _NESTED) for name in roles.features)
     names = None if listed or not roles.features else roles.features
-    return collect(_examples(rows, roles, columns.separator), label_names=label_names, feature_names=names)
+    data = collect(_examples(rows, roles, columns.separator), label_names=label_names, feature_names=names)
+    cell = first[roles.labels[0]]
+    is_string = len(roles.labels) == 1 and isinstance(cell, str) and not cell.lstrip().startswith("[")
+    return split_if_clear(data) if is_string and columns.separator is None and label_names is None else data
 
 
 def read_rows(rows: Rows, columns: Columns, *, source: str) -> Iterator[Example]:
@@ -163,16 +170,30 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     asked = [*labels, *text, *features, image, split, group, time]
     known = {None, *present}
     missing = [name for name in asked if name not in known]
-    listing = ", ".join(present[:12]) + (", …" if len(present) > 12 else "")
+    shown = [name for name in present if not name.startswith("(")]  # others are placeholders, not columns
+    listing = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
     if missing:
         raise DataFormatError(f"{source}: expected a column {missing[0]!r}, got {listing}")
+    hint = _about_header(present) if _is_delimited(source) else ""
     if not labels:
-        raise DataFormatError(f"{source}: expected a column 'labels', or another named by labels=, got {listing}")
+        raise DataFormatError(f"{source}: expected a column 'labels', or another named by labels=, got {listing}{hint}")
     if not (text or features or image):
         raise DataFormatError(
-            f"{source}: expected a column 'text', or others named by text= or features=, got {listing}"
+            f"{source}: expected a column 'text', or others named by text= or features=, got {listing}{hint}"
         )
     return _Roles(text, text_pair, labels, features, image, split, group, time)
+
+
+def _is_delimited(source: str) -> bool:
+    return bool(re.search(r"\.(csv|tsv)(\.\w+)?$", source.lower()))
+
+
+def _about_header(present: list[str]) -> str:
+    """Say what a first line looks like that is no header."""
+    if len(present) == 1 and re.search(r"[;\t|]", present[0]):
+        return " (fields are separated by commas, or by tabs in a .tsv file)"
+    looks_like_data = any(len(name) > 30 or re.fullmatch(r"[-+.\d]*|.*[;|].*", name) for name in present)
+    return " (the first line of a table names its columns)" if looks_like_data else ""
 
 
 def _named(names: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -253,9 +274,9 @@ def _kind(item: Any) -> type:
 def split_labels(text: str, separator: str | None) -> list[Any]:
     """Split a string of labels; one in brackets is a list as JSON or Python write it."""
     text = text.strip()
-    if separator is None and text.startswith("[") and text.endswith("]"):
+    if separator in (None, USUAL) and text.startswith("[") and text.endswith("]"):
         return _listed(text)
-    parts = re.split("[;|]", text) if separator is None else text.split(separator)
+    parts = re.split("[;|]", text) if separator in (None, USUAL) else text.split(separator)
     return [part.strip() for part in parts if part.strip()]
 
 
@@ -313,7 +334,7 @@ def _numbers(values: Any, name: str) -> npt.NDArray[np.float32]:
 
 
 def _number(value: Any, name: str) -> float:
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and value.strip().lower() in MISSING):
         return float("nan")
     try:
         return float(value)

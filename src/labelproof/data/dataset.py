@@ -11,6 +11,7 @@ import scipy.sparse
 
 __all__ = ["Dataset", "label_matrix"]
 
+MOST_NARROW = 2**31 - 1
 _PER_EXAMPLE = ("texts", "text_pairs", "features", "image_paths", "split", "groups", "times")
 
 
@@ -42,6 +43,8 @@ class Dataset:
         Dates or years; text in the form 2025-08-01 has the order of time.
     dropped
         Labels that were left out, with the number of examples that had them.
+    separator
+        At what the labels of a table were split, where that was guessed.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Dataset:
     groups: npt.NDArray[Any] | None = None
     times: npt.NDArray[Any] | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    separator: str | None = None
 
     def __post_init__(self) -> None:
         labels = label_matrix(self.labels)
@@ -215,7 +219,7 @@ def label_matrix(labels: Any) -> Any:
         matrix = matrix.copy()
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-    return matrix
+    return _with_narrow_indices(matrix)
 
 
 def _read_features(features: Any) -> Any:
@@ -229,7 +233,15 @@ def _read_features(features: Any) -> Any:
     if is_sparse and not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    return matrix
+    return _with_narrow_indices(matrix) if is_sparse else matrix
+
+
+def _with_narrow_indices(matrix: Any) -> Any:
+    """Return a CSR array with indices of 32 bits wherever they fit: others, such as liblinear, take no wider ones."""
+    if matrix.indices.dtype == matrix.indptr.dtype == np.int32 or max(matrix.nnz, *matrix.shape) > MOST_NARROW:
+        return matrix
+    narrow = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return scipy.sparse.csr_array((matrix.data, *narrow), shape=matrix.shape)
 
 
 def _selector(places: list[int], n_labels: int) -> Any:

@@ -11,7 +11,16 @@ import scipy.sparse
 
 from labelproof.data.dataset import Dataset
 
-__all__ = ["MAX_LABELS", "Example", "SparseRow", "collect", "float32_values", "in_natural_order"]
+__all__ = [
+    "MAX_LABELS",
+    "Example",
+    "GatheredLabels",
+    "SparseRow",
+    "collect",
+    "float32_values",
+    "in_natural_order",
+    "sparse_features",
+]
 
 
 MAX_LABELS = 2**24
@@ -88,7 +97,7 @@ def collect(
     >>> data.label_names, data.labels.toarray().astype(int).tolist()
     (('9', '10'), [[1, 1], [0, 0]])
     """
-    labels, rows = _Labels(label_names or ()), _Rows()
+    labels, rows = GatheredLabels(label_names or ()), _Rows()
     columns: dict[str, list[str]] = {name: [] for name in _PLURAL}
     for example in examples:
         labels.add(example.labels)
@@ -137,11 +146,32 @@ def float32_values(values: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDA
     return array
 
 
+def sparse_features(
+    indices: npt.NDArray[Any], values: npt.NDArray[np.float32], sizes: Any, n_features: int | None = None
+) -> Any:
+    """Return features as a CSR array.
+
+    Parameters
+    ----------
+    indices, values
+        Of all rows, one after the other.
+    sizes
+        How many of them each row has.
+    n_features
+        Width; by default that of the largest index.
+    """
+    width = n_features if n_features is not None else int(indices.max(initial=-1)) + 1
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    matrix = scipy.sparse.csr_array((values, indices.astype(np.int32), ends), shape=(len(sizes), width))
+    matrix.sort_indices()
+    return matrix
+
+
 @dataclass
-class _Labels:
+class GatheredLabels:
     """Label sets as they come, in one pair of arrays; a label's number is its place of first occurrence."""
 
-    fixed: Sequence[str]
+    fixed: Sequence[str] = ()
     indices: "array[int]" = field(default_factory=lambda: array("i"))
     ends: "array[int]" = field(default_factory=lambda: array("q", [0]))
     numbers: dict[str, int] = field(init=False)
@@ -150,6 +180,7 @@ class _Labels:
         self.numbers = {name: i for i, name in enumerate(self.fixed)}
 
     def add(self, names: Iterable[str]) -> None:
+        """Add the label set of one example."""
         numbers = self.numbers
         self.indices.extend(sorted({numbers.setdefault(name, len(numbers)) for name in names}))
         self.ends.append(len(self.indices))
@@ -184,13 +215,8 @@ class _Rows:
     def matrix(self, n_features: int | None) -> Any:
         if not isinstance(self.rows[0], SparseRow):
             return np.stack(self.rows)
-        indices = np.concatenate([row.indices for row in self.rows]).astype(np.int32)
-        ends = np.concatenate([[0], np.cumsum([len(row.indices) for row in self.rows])])
-        values = np.concatenate([row.values for row in self.rows])
-        width = n_features if n_features is not None else int(indices.max(initial=-1)) + 1
-        matrix = scipy.sparse.csr_array((values, indices, ends), shape=(len(self.rows), width))
-        matrix.sort_indices()
-        return matrix
+        indices, values = (np.concatenate([row[part] for row in self.rows]) for part in (0, 1))
+        return sparse_features(indices, values, [len(row.indices) for row in self.rows], n_features)
 
 
 def _width(row: npt.NDArray[np.float32] | SparseRow) -> int | None:

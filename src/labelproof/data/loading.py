@@ -18,8 +18,8 @@ from labelproof.data.jsonl import iter_objects
 from labelproof.data.parquet import iter_parquet_rows
 from labelproof.data.part_files import join_parts, mulan_xml, read_parts
 from labelproof.data.published.catalogue import FORMATS, STREAMS, find_named
-from labelproof.data.svmlight import iter_svmlight
-from labelproof.data.textfile import LIMITS, Limits, bare_name, read_lines
+from labelproof.data.svmlight import iter_svmlight, read_svmlight
+from labelproof.data.textfile import LIMITS, Limits, bare_name, read_lines, refuse_archive
 from labelproof.data.xmc import iter_xmc, iter_xmc_json, read_xmc, read_xmc_json
 from labelproof.errors import DataFormatError
 
@@ -215,6 +215,7 @@ def _guess(paths: tuple[Path, ...], limits: Limits) -> str:
     path = paths[0]
     if path.is_dir():
         return "images"
+    refuse_archive(path)
     ending = Path(bare_name(path)).suffix
     if ending in ENDINGS:
         return ENDINGS[ending]
@@ -273,6 +274,7 @@ _STREAMS: dict[str, Callable[[_Paths, Columns, Limits], Iterator[Example]]] = {
 _WHOLE: dict[str, Callable[[_Paths, Limits], Dataset]] = {
     "npz": lambda paths, limits: read_pair(*paths, limits) if len(paths) == 2 else read_npz(paths[0], limits),
     "arff": lambda paths, limits: read_arff(paths[0], _arff_xml(paths), limits),
+    "svmlight": lambda paths, limits: read_svmlight(paths[0], limits),
     "xmc": lambda paths, limits: read_xmc(paths[0], _second(paths), limits),
     "xmc-json": lambda paths, limits: read_xmc_json(paths[0], _label_titles(paths), limits),
 }

@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse
 
 from labelproof.data.dataset import Dataset
 
@@ -41,6 +43,8 @@ class Statistics:
         The ten labels with most examples, and their numbers.
     parts
         Number of examples in each part of the split.
+    n_missing, n_gappy
+        How many features of examples are missing (NaN), and how many columns have any.
     """
 
     n_examples: int
@@ -56,6 +60,8 @@ class Statistics:
     frequency: tuple[int, int, int, int, int]
     most_frequent: Mapping[str, int]
     parts: Mapping[str, int]
+    n_missing: int = 0
+    n_gappy: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain Python values."""
@@ -76,6 +82,7 @@ def describe(data: Dataset) -> Statistics:
     mean = float(sizes.mean()) if len(data) else 0.0
     quartiles = np.percentile(counts, [0, 25, 50, 75, 100], method="lower") if data.n_labels else np.zeros(5)
     most = np.argsort(-counts, kind="stable")[:10].tolist()
+    gaps = _missing_by_column(data.features)
     return Statistics(
         n_examples=len(data),
         n_labels=data.n_labels,
@@ -90,7 +97,18 @@ def describe(data: Dataset) -> Statistics:
         frequency=tuple(int(value) for value in quartiles),  # type: ignore[arg-type]
         most_frequent={data.label_names[i]: int(counts[i]) for i in most},
         parts={} if data.split is None else dict(Counter(data.split.tolist())),
+        n_missing=int(gaps.sum()),
+        n_gappy=int((gaps > 0).sum()),
     )
+
+
+def _missing_by_column(features: Any) -> npt.NDArray[np.int64]:
+    """Return how many values of each column are NaN."""
+    if features is None or features.dtype.kind != "f":
+        return np.zeros(0, np.int64)
+    if scipy.sparse.issparse(features):
+        return np.bincount(features.indices[np.isnan(features.data)], minlength=features.shape[1])
+    return np.isnan(features).sum(axis=0)
 
 
 def distinct_label_sets(data: Dataset) -> Counter[bytes]:

@@ -3,6 +3,7 @@
 Every problem is a `DataFormatError` of one sentence that begins with the file's name and the number of the line.
 """
 
+import bz2
 import gzip
 import lzma
 import os
@@ -15,9 +16,20 @@ from typing import IO, Any, Protocol
 
 from labelproof.errors import DataFormatError
 
-__all__ = ["LIMITS", "ByteSource", "Limits", "at", "bare_name", "open_bytes", "read_lines", "require_file"]
+__all__ = [
+    "LIMITS",
+    "ByteSource",
+    "Limits",
+    "at",
+    "bare_name",
+    "open_bytes",
+    "read_lines",
+    "refuse_archive",
+    "require_file",
+]
 
-COMPRESSED = {".gz": gzip.open, ".xz": lzma.open}
+COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar", ".zst")
 CHUNK = 1 << 18
 _DAMAGES = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
@@ -68,6 +80,15 @@ def require_file(path: Path) -> None:
     if not path.is_file():
         what = "expected a file, got a folder or a device" if path.exists() else "no such file"
         raise DataFormatError(f"{path}: {what}")
+    refuse_archive(path)
+
+
+def refuse_archive(path: Path) -> None:
+    """Refuse a file that must be unpacked before it can be read."""
+    if path.suffix.lower() in ARCHIVES:
+        raise DataFormatError(
+            f"{path.name}: expected a file that is plain or ends in .gz, .bz2 or .xz, got an archive: unpack it first"
+        )
 
 
 class ByteSource(Protocol):
@@ -79,7 +100,7 @@ class ByteSource(Protocol):
 
 @contextmanager
 def open_bytes(path: Path, limits: Limits = LIMITS) -> Iterator[ByteSource]:
-    """Open a file for reading, unpacked if its name ends in .gz or .xz."""
+    """Open a file for reading, unpacked if its name ends in .gz, .bz2 or .xz."""
     require_file(path)
     unpack: Any = COMPRESSED.get(path.suffix.lower())
     with (unpack or open)(path, "rb") as stream:
@@ -87,6 +108,10 @@ def open_bytes(path: Path, limits: Limits = LIMITS) -> Iterator[ByteSource]:
             yield _Bounded(stream, path, limits) if unpack else stream
         except _DAMAGES as error:
             raise _damaged(error, path) from error
+        except OSError as error:
+            if unpack is None or error.errno is not None:
+                raise
+            raise _damaged(error, path) from error  # as bz2 says it
 
 
 def read_lines(path: Path, limits: Limits = LIMITS, *, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:

@@ -62,7 +62,7 @@ def _of_last(model: Any) -> ImportedLayer:
     from sklearn.neural_network import MLPClassifier
 
     name = type(model).__name__
-    if any(cls.__module__ == "labelproof.training.estimator" for cls in type(model).__mro__):
+    if any(cls.__module__ == "labelproof.models.estimator" for cls in type(model).__mro__):
         return layer_of_classifier(model)
     if isinstance(model, ClassifierChain):
         raise ValueError(f"each label of a {name} reads the predictions of others beside the features, {UNSHARED}")

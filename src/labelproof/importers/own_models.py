@@ -15,8 +15,7 @@ from labelproof.importers.layer import ImportedLayer
 
 if TYPE_CHECKING:
     from labelproof.encoders import Encoder
-    from labelproof.models import Model
-    from labelproof.training import MultiLabelClassifier
+    from labelproof.models import Model, MultiLabelClassifier
     from labelproof.training.heads import Head
 
 __all__ = ["is_own_model", "layer_of_classifier", "layer_of_head", "layer_of_model", "read_own_model"]

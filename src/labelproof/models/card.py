@@ -85,6 +85,18 @@ def _table(metrics: dict[str, dict[str, Any]]) -> list[str]:
         *rows,
         "",
         *([note, ""] if "validation" in parts else []),
+        *_tuned(metrics.get("tuned")),
+    ]
+
+
+def _tuned(tuned: dict[str, Any] | None) -> list[str]:
+    if tuned is None:
+        return []
+    data = f"{tuned['examples']:,} examples of {tuned['data']}"
+    return [
+        f"The decision rule was tuned since, for {tuned['metric']} on {data}: {_number(tuned['held out'])} held out. "
+        "The figures above are those of the rule before.",
+        "",
     ]
 
 

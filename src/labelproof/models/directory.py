@@ -32,7 +32,17 @@ from labelproof.models.writing import write_folder
 from labelproof.training import ConfigError, TrainConfig
 from labelproof.training.heads import build_head
 
-__all__ = ["FORMAT", "VERSION", "load_model", "save_model"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "is_model",
+    "load_model",
+    "model_folder",
+    "read_json",
+    "save_model",
+    "write_json",
+    "write_model",
+]
 
 FORMAT = "labelproof model"
 VERSION = 1
@@ -48,7 +58,7 @@ def save_model(model: Model, directory: str | Path) -> None:
     directory
         Of the model.
     """
-    write_folder(Path(directory), lambda draft: _write(model, draft), may_replace=_is_model)
+    write_folder(Path(directory), lambda draft: write_model(model, draft), may_replace=is_model)
 
 
 def load_model(directory: str | Path) -> Model:
@@ -64,15 +74,13 @@ def load_model(directory: str | Path) -> Model:
     ModelFormatError
         If it is no model, or one of a newer format.
     """
-    folder = Path(directory)
-    if not (folder / "config.json").exists() and (folder / "model" / "config.json").exists():
-        folder = folder / "model"
-    head = _read_json(folder, "config.json")
+    folder = model_folder(directory)
+    head = read_json(folder, "config.json")
     _check_format(head, folder)
-    names = _read_json(folder, "labels.json")
+    names = read_json(folder, "labels.json")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ModelFormatError(f"{folder / 'labels.json'}: expected a list of names")
-    metrics = _read_json(folder, "metrics.json")
+    metrics = read_json(folder, "metrics.json")
     if not isinstance(metrics, dict):
         raise ModelFormatError(f"{folder / 'metrics.json'}: expected an object, got {type(metrics).__name__}")
     try:
@@ -89,7 +97,15 @@ def load_model(directory: str | Path) -> Model:
         raise ModelFormatError(f"{error.filename}: the model lacks this file") from error
 
 
-def _write(model: Model, folder: Path) -> None:
+def model_folder(directory: str | Path) -> Path:
+    """Return the folder of a model, which may be within that of the run that trained it."""
+    folder = Path(directory)
+    inner = folder / "model"
+    return inner if not (folder / "config.json").exists() and (inner / "config.json").exists() else folder
+
+
+def write_model(model: Model, folder: Path) -> None:
+    """Write the files of a model into an empty folder."""
     (folder / "encoder").mkdir()
     model.encoder.save_files(folder / "encoder")
     described = {
@@ -103,8 +119,7 @@ def _write(model: Model, folder: Path) -> None:
         ("labels.json", list(model.label_names)),
         ("metrics.json", model.metrics),
     ):
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        _write_text(folder / name, text + "\n")
+        write_json(folder / name, content)
     _write_text(folder / "README.md", model_card(model))
     model.rule.save(folder / "rule.json")
     if model.rules:
@@ -117,6 +132,11 @@ def _write(model: Model, folder: Path) -> None:
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     except SafetensorError as error:  # such as a full disk
         raise OSError(_sentence(error)) from error
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a file of a model."""
+    _write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -152,7 +172,8 @@ def _check_format(head: Any, folder: Path) -> None:
         )
 
 
-def _read_json(folder: Path, name: str) -> Any:
+def read_json(folder: Path, name: str) -> Any:
+    """Read a file of a model."""
     path = folder / name
     if not path.exists():
         raise ModelFormatError(f"{path}: no such file, expected the folder of a model")
@@ -162,7 +183,8 @@ def _read_json(folder: Path, name: str) -> Any:
         raise ModelFormatError(f"{path}: expected JSON: {_sentence(error)}") from error
 
 
-def _is_model(folder: Path) -> bool:
+def is_model(folder: Path) -> bool:
+    """Return whether a folder holds a model, which may be replaced by another."""
     try:
         return bool(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT)
     except (OSError, ValueError, AttributeError, RecursionError):

@@ -17,7 +17,7 @@ from labelproof.data.examples import Example
 from labelproof.data.jsondocument import first_character, iter_list
 from labelproof.data.jsonl import iter_objects
 from labelproof.data.parquet import iter_parquet_rows
-from labelproof.data.textfile import bare_name, read_lines
+from labelproof.data.textfile import bare_name, read_lines, require_file
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import told_in_one_sentence
 from labelproof.training.config import DataConfig, TrainConfig
@@ -37,8 +37,13 @@ NO_LABELS = "(labels are not read)"  # a column that no file has
 
 
 def with_feature_columns(config: TrainConfig, dataset: Dataset) -> TrainConfig:
-    """Return a configuration that names the features of a table, so that new tables may have them in any order."""
+    """Return a configuration that says what the data told: the names of features, so that new tables may have them in
+    any order, and what stands between labels.
+    """
     names, data = dataset.feature_names, config.data
+    if dataset.separator is not None and data.separator is None:
+        data = data.model_copy(update={"separator": dataset.separator})
+        config = config.model_copy(update={"data": data})
     if names is None or data.features is not None or not any(map(_is_table, _files(data.path))):
         return config
     return config.model_copy(update={"data": data.model_copy(update={"features": names})})
@@ -56,7 +61,12 @@ def columns_for(kind: str, trained: DataConfig, named: Sequence[str] = ()) -> Co
 
 
 def iter_inputs(
-    path: str | Path, kind: str, *, columns: Columns | None = None, n_features: int | None = None
+    path: str | Path,
+    kind: str,
+    *,
+    columns: Columns | None = None,
+    n_features: int | None = None,
+    missing: bool = False,
 ) -> Iterator[Any]:
     """Yield what an encoder reads, from a file, in the form in which `load_dataset` gives it for training.
 
@@ -72,6 +82,8 @@ def iter_inputs(
         Of a table, as for training; for features by default all columns that are nothing else, in their order.
     n_features
         Number of features that is expected; None for any.
+    missing
+        Whether features may be missing (NaN), as models of the recipe take them.
 
     Yields
     ------
@@ -79,6 +91,7 @@ def iter_inputs(
     """
     path = Path(path)
     role = ROLES.get(kind, "text")
+    _require_readable(path, role)
     if Path(bare_name(path)).suffix == ".txt" and role != "features":
         values: Iterator[Any] = (line for _, line in read_lines(path))
     elif path.suffix.lower() in (".npy", ".npz") and role == "features":
@@ -88,10 +101,27 @@ def iter_inputs(
     else:
         values = (_value(example, role) for example in _examples(path, role, columns or Columns()))
     for number, value in enumerate(values, 1):
-        fault = f"{role}, got none" if value is None else _fault(value, n_features) if role == "features" else None
+        fault = (
+            f"{role}, got none"
+            if value is None
+            else _fault(value, n_features, missing=missing)
+            if role == "features"
+            else None
+        )
         if fault:
             raise DataFormatError(f"{path.name}, example {number}: expected {fault}")
         yield value
+
+
+def _require_readable(path: Path, role: str) -> None:
+    """Refuse a folder, an archive, and numbers where a model reads texts or images."""
+    require_file(path)
+    if path.suffix.lower() == ".npy" and role != "features":
+        what = "texts" if role == "text" else "images"
+        raise DataFormatError(
+            f"{path.name}: the model reads {what}, got an array of numbers: expected a table (.csv, .jsonl, .parquet), "
+            "or a .txt file with one a line"
+        )
 
 
 def iter_batches(inputs: Iterable[Any], size: int, *, n_features: int | None = None) -> Iterator[Any]:
@@ -178,7 +208,7 @@ def _value(example: Example, role: str) -> Any:
     return example.image_path if role == "image" else getattr(example, role)
 
 
-def _fault(value: Any, n_features: int | None) -> str | None:
+def _fault(value: Any, n_features: int | None, *, missing: bool) -> str | None:
     """Return what the features of an example should be and are not."""
     sparse = isinstance(value, SparseRow)
     numbers = value.values if sparse else value
@@ -188,8 +218,9 @@ def _fault(value: Any, n_features: int | None) -> str | None:
         return f"features from 0 to {n_features - 1}, got {int(value.indices.max())}"
     if numbers.dtype.kind not in "biuf":
         return f"numbers, got an array of {numbers.dtype}"
-    if not np.isfinite(numbers).all():
-        return f"finite numbers, got {numbers[~np.isfinite(numbers)][0]}"
+    wrong = np.isinf(numbers) if missing else ~np.isfinite(numbers)
+    if wrong.any():
+        return f"finite numbers, got {numbers[wrong][0]}"
     return None
 
 

@@ -83,16 +83,24 @@ class Model:
         self.head.eval()
 
     @classmethod
-    def of(cls, fitted: Fitted) -> "Model":
-        """Return the model that training gave."""
-        parts = fitted.encoder, fitted.head, fitted.label_names, fitted.rule, fitted.config, fitted.metrics
-        return cls(*parts, fitted.rules)
+    def of(cls, trained: Any) -> "Model":
+        """Return the model that training gave: what `labelproof.training.fit` returns, or a fitted estimator."""
+        if isinstance(trained, Fitted):
+            parts = trained.encoder, trained.head, trained.label_names, trained.rule, trained.config, trained.metrics
+            return cls(*parts, trained.rules)
+        if not hasattr(trained, "as_model"):
+            kind = type(trained).__name__
+            raise ValueError(f"trained must be what fit returns, or a MultiLabelClassifier, got {kind}")
+        return trained.as_model()
 
     def for_metric(self, name: str) -> "Model":
         """Return the same model with the rule that serves a metric, such as "macro-f1"."""
         if name not in self.rules:
             known = ", ".join(self.rules) or "none"
-            raise ValueError(f"metric must be one that the model has a rule for ({known}), got {name!r}")
+            raise ValueError(
+                f"metric must be one that the model has a rule for ({known}), got {name!r}: labelproof tune --model "
+                "gives it one"
+            )
         return replace(self, rule=self.rules[name])
 
     @property

@@ -1,4 +1,4 @@
-"""Training: configuration, Lightning, the scikit-learn estimator, and metrics for torchmetrics users.
+"""Training: configuration, Lightning, and metrics for torchmetrics users.
 
 Names are imported when first used, so that one of them does not bring all.
 """
@@ -9,7 +9,6 @@ from labelproof.foundation.late_names import late_names
 
 if TYPE_CHECKING:
     from labelproof.training.config import ConfigError, TrainConfig
-    from labelproof.training.estimator import MultiLabelClassifier
     from labelproof.training.fitting import Fitted, fit
     from labelproof.training.metrics import LabelMetric
 
@@ -17,7 +16,7 @@ _HOME = {
     "ConfigError": "labelproof.training.config",
     "Fitted": "labelproof.training.fitting",
     "LabelMetric": "labelproof.training.metrics",
-    "MultiLabelClassifier": "labelproof.training.estimator",
+    "MultiLabelClassifier": "labelproof.models",  # which writes and reads its folder; here by its older name
     "TrainConfig": "labelproof.training.config",
     "fit": "labelproof.training.fitting",
 }

@@ -223,7 +223,7 @@ def _fit_rule(rule: Rule, module: TrainingModule, examples: Examples) -> None:
 def _require_same_run(folder: Path, config: TrainConfig, *, resume: bool) -> None:
     """Refuse a folder that holds another run, or one that is not to be resumed."""
     if not resume:
-        raise ValueError(f"{folder} holds a run already: resume it, or give another folder")
+        raise ValueError(f"{folder} holds a run already: resume it, or give another folder (resume=)")
     ours, theirs = config.to_dict(), read_config(folder / CONFIG).to_dict()
     for section in ours:
         for name in sorted({*ours[section], *theirs[section]}):

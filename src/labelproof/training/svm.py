@@ -1,5 +1,6 @@
 """Linear support vector machines as an output layer: solved for features as they are, not trained in epochs."""
 
+import math
 import time
 from typing import Any
 
@@ -12,10 +13,12 @@ from rich.progress import track
 
 from labelproof.decisions import Threshold
 from labelproof.encoders import Encoder
+from labelproof.foundation.threads import one_blas_thread
 from labelproof.metrics import by_name
 from labelproof.parallel.dispatch import share
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
+from labelproof.training.dense_svm import dense_svms
 from labelproof.training.heads import LinearHead
 from labelproof.training.kernels import svm_labels
 
@@ -26,6 +29,7 @@ MOST_LABELS = 200  # on which C is chosen
 LABELS_AT_ONCE = 64
 TOLERANCE, ROUGH = 1e-2, 1e-1  # of the slopes of the dual problem; the second to choose C
 MOST_PASSES = 1000
+DENSE = 0.5  # share of numbers that are not 0, from which on products of matrices are faster
 
 
 def solve(
@@ -63,7 +67,7 @@ def solve(
     features = feature_matrix(encoder, training)
     if cost is None:
         cost = choose_cost(features, training.labels, validation and feature_matrix(encoder, validation), validation)
-    weight, bias = linear_svms(features, training.labels, cost, progress=progress)
+    weight, bias = _solved(features, training.labels, cost, progress=progress)
     with torch.no_grad():
         head.output.weight.copy_(torch.from_numpy(weight))
         head.output.bias.copy_(torch.from_numpy(bias))
@@ -72,7 +76,7 @@ def solve(
 
 
 def feature_matrix(encoder: Encoder, examples: Examples, *, batch_size: int = 256) -> Any:
-    """Return what an encoder makes of examples, as a CSR array of float64."""
+    """Return what an encoder makes of examples, in float64: a CSR array, or an array where most numbers are not 0."""
     encoder.eval()
     blocks = []
     with torch.inference_mode():
@@ -80,7 +84,19 @@ def feature_matrix(encoder: Encoder, examples: Examples, *, batch_size: int = 25
             rows = np.arange(start, min(start + batch_size, len(examples)))
             batch = encoder(*encoder.collate(examples.prepared, rows))
             blocks.append(scipy.sparse.csr_array(batch.double().cpu().numpy()))
-    return scipy.sparse.vstack(blocks, format="csr")
+    matrix = scipy.sparse.vstack(blocks, format="csr")
+    return matrix.toarray() if matrix.nnz > DENSE * math.prod(matrix.shape) else matrix
+
+
+def _solved(
+    features: Any, labels: Any, cost: float, *, tolerance: float = TOLERANCE, progress: bool = False
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+    """Return weights and biases, by the method that suits sparse or dense features."""
+    if scipy.sparse.issparse(features):
+        return linear_svms(features, labels, cost, tolerance=tolerance, progress=progress)
+    with one_blas_thread():
+        weight, bias = dense_svms(features, labels, cost)
+    return weight.astype(np.float32), bias
 
 
 def choose_cost(features: Any, labels: Any, held_out: Any, validation: Examples | None) -> float:
@@ -95,7 +111,7 @@ def choose_cost(features: Any, labels: Any, held_out: Any, validation: Examples 
     truth, metric = validation.labels[:, some], by_name("micro-f1")
     found = {}
     for cost in COSTS:
-        weight, bias = linear_svms(features, labels[:, some], cost, tolerance=ROUGH)
+        weight, bias = _solved(features, labels[:, some], cost, tolerance=ROUGH)
         scores = held_out @ weight.T.astype(np.float64) + bias
         rule = Threshold(metric="micro-f1").fit(truth, scores)
         found[cost] = metric(truth, rule.decide(scores))

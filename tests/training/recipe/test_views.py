@@ -205,3 +205,14 @@ def test_a_damaged_encoder_is_refused(tmp_path):
 def test_views_cannot_be_asked_for_alone():
     with pytest.raises(ValueError, match=r"chosen by head\.kind 'auto'"):
         encoders.build("views", TEXTS)
+
+
+def test_a_missing_value_of_sparse_features_is_the_mean_with_a_column_that_says_so():
+    dense = np.array([[1.0, 0.0, np.nan], [0.0, 2.0, 4.0], [5.0, 0.0, 0.0]])
+    sparse = scipy.sparse.csr_array(dense)
+    base = GivenNumbers.learned(sparse)
+    np.testing.assert_allclose(base.means, [2, 2 / 3, 2])
+    assert scipy.sparse.issparse(base.matrix(sparse))
+    np.testing.assert_allclose(base.matrix(sparse).toarray(), GivenNumbers.learned(dense).matrix(dense))
+    new = scipy.sparse.csr_array(np.array([[np.nan, 0.0, 3.0]]))
+    np.testing.assert_allclose(base.matrix(new).toarray(), [[2, 0, 3, 0]])

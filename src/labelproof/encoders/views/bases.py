@@ -118,6 +118,8 @@ class GivenNumbers(Base):
         float64 (n_features,): what stands for a missing value of each column.
     gaps
         int64 (n_gaps,): columns with missing values in the training data, which get a column more.
+    sparse
+        Whether the training data were sparse, as which sparse features with gaps then stay.
 
     Examples
     --------
@@ -128,13 +130,14 @@ class GivenNumbers(Base):
 
     means: Floats
     gaps: npt.NDArray[np.int64]
+    sparse: bool = False
     kind: ClassVar[str] = "numbers"
 
     @classmethod
     def learned(cls, features: Any) -> Self:
         """Return the base of training features."""
         if scipy.sparse.issparse(features):
-            return cls(np.zeros(features.shape[1]), np.zeros(0, np.int64))
+            return cls(*_sparse_means(scipy.sparse.csr_array(features)), sparse=True)
         missing = np.isnan(features)
         total = np.where(missing, 0.0, features).sum(axis=0)
         return cls(total / np.maximum((~missing).sum(axis=0), 1), np.flatnonzero(missing.any(axis=0)))
@@ -152,8 +155,8 @@ class GivenNumbers(Base):
     def matrix(self, inputs: Any) -> Any:
         """Return features without gaps."""
         if scipy.sparse.issparse(inputs):
-            sparse = read_matrix(inputs, self.n_features).astype(np.float64)
-            return sparse if not len(self.gaps) else self.matrix(sparse.toarray())
+            sparse = self._sparse_matrix(scipy.sparse.csr_array(inputs))
+            return sparse if self.sparse or not len(self.gaps) else sparse.toarray()
         given = np.array(inputs, np.float64, ndmin=2)
         missing = np.isnan(given)
         if given.shape[1] == self.n_features:
@@ -161,9 +164,22 @@ class GivenNumbers(Base):
         given = read_matrix(given, self.n_features)
         return np.column_stack([given, missing[:, self.gaps]]) if len(self.gaps) else given
 
+    def _sparse_matrix(self, given: Any) -> Any:
+        values, missing = given.data.astype(np.float64), np.isnan(given.data)
+        if given.shape[1] == self.n_features:
+            values[missing] = self.means[given.indices[missing]]
+        filled = scipy.sparse.csr_array((values, given.indices, given.indptr), shape=given.shape)
+        filled = read_matrix(filled, self.n_features)
+        if not len(self.gaps):
+            return filled
+        tells = filled.copy()
+        tells.data = missing.astype(np.float64)
+        tells.eliminate_zeros()
+        return scipy.sparse.hstack([filled, tells[:, self.gaps]], format="csr")
+
     def facts(self) -> dict[str, Any]:
-        """Return gaps and means."""
-        return {"gaps": self.gaps.tolist(), "means": self.means.tolist()}
+        """Return gaps, means and whether features are sparse."""
+        return {"gaps": self.gaps.tolist(), "means": self.means.tolist(), "sparse": self.sparse}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:
@@ -173,7 +189,16 @@ class GivenNumbers(Base):
             raise ValueError("expected a finite mean for each column, got others")
         if gaps.ndim != 1 or not ((gaps >= 0) & (gaps < len(means))).all():
             raise ValueError(f"expected columns below {len(means)}, got others")
-        return cls(means, gaps)
+        return cls(means, gaps, bool(facts.get("sparse", False)))
+
+
+def _sparse_means(features: Any) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return the mean of each column, its zeros included and its missing values not, and which columns have any."""
+    n, width = features.shape
+    missing = np.isnan(features.data)
+    total = np.bincount(features.indices, np.where(missing, 0.0, features.data), minlength=width)
+    counts = np.bincount(features.indices[missing], minlength=width)
+    return total / np.maximum(n - counts, 1), np.flatnonzero(counts)
 
 
 BASES: dict[str, type[Base]] = {base.kind: base for base in (TermCounts, GivenNumbers)}

@@ -1,7 +1,11 @@
 """A scikit-learn estimator: the recipe on texts or features, or a head, loss and decision rule of one's choice."""
 
+import copyreg
+import os
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +19,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from labelproof.data import Dataset
 from labelproof.decisions import Rule, Threshold
-from labelproof.encoders import Encoder
 from labelproof.encoders.texts import read_texts
+from labelproof.models.estimator_folder import read_estimator, write_estimator
+from labelproof.models.model import Model
 from labelproof.training.batches import Examples
-from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_rule
 from labelproof.training.config import TrainConfig
+from labelproof.training.fitted import Fitted
 from labelproof.training.fitting import build_module, fit
-from labelproof.training.heads import Head
 from labelproof.training.loop import train
 from labelproof.training.module import TrainingModule
 from labelproof.training.recipe.fitting import rule_for
@@ -60,7 +64,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     decision : str or dict
         "per-label", "global", "fixed", "top-k" ..., or ``{"kind": "global", "metric": "macro-f1"}``.
     random_state : int, RandomState or None
-        Of the weights, the order of examples and the choice of held-out ones.
+        Of the weights, the order of examples and the choice of held-out ones; a number is ``labelproof train --seed``.
     d : int, optional
         Of the bottleneck head: features that labels share; by default 100, or as many as there are labels.
     hidden : int, optional
@@ -89,6 +93,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Features to logits.
     rule_ : labelproof.decisions.Rule
         Logits to label sets.
+    rules_ : dict of rules
+        Of "auto": rules for other metrics, by their names.
+    label_names_ : tuple of str
+        The columns of Y where it was a data frame, else the numbers of labels, or the classes.
     history_ : list of dict
         The values of every epoch.
     n_features_in_ : int
@@ -160,12 +168,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         -------
         the estimator itself
         """
+        columns = getattr(y, "columns", None)
         X, y = self._validated(X, y, reset=True)
         scheme = read_targets(y)
-        labels = scheme.labels(y)
-        config = self._config(scheme, check_random_state(self.random_state).randint(2**31))
-        fitted = fit(config, _dataset(X, labels), progress=self.verbose)
-        self._keep(scheme, fitted.encoder, fitted.head, fitted.rule, fitted.history)
+        names = _label_names(scheme, columns)
+        config = self._config(scheme, self._seed())
+        self._keep(scheme, fit(config, _dataset(X, scheme.labels(y), names), progress=self.verbose))
         self._module: TrainingModule | None = None
         return self
 
@@ -218,11 +226,36 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         labels = self._scheme.labels(y)
         if self.head == "auto":
             rule = rule_for(self.metric)
+            self.rules_[self.metric] = rule
         else:
             decision = self._config(self._scheme, seed=0).decision
             rule = build_rule(decision.kind, decision.options, cardinality=labels.nnz / labels.shape[0])
         self.rule_ = rule.fit(labels, self._logits(X))
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator to a folder, in one step: the model folder of ``labelproof train``, without pickles.
+
+        Every verb that takes a model, and `labelproof.load_model`, read it too.
+        """
+        check_is_fitted(self)
+        write_estimator(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read an estimator from a folder that `save` or ``labelproof train`` wrote."""
+        params, scheme, fitted, seen = read_estimator(path)
+        estimator = cls(**params)
+        estimator._keep(scheme, fitted)
+        estimator._module = None
+        for name, value in seen.items():
+            setattr(estimator, name, value)
+        return estimator
+
+    def as_model(self) -> Model:
+        """Return what was trained as a `labelproof.models.Model`, which predicts labels by name."""
+        check_is_fitted(self)
+        return Model.of(replace(self._fitted, rule=self.rule_, rules=self.rules_))
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
         """Return the logits (n_examples, n_labels), or (n_examples,) for two classes."""
@@ -240,6 +273,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             scheme.predict(logits, self.rule_) for logits in self._blocks(self._read(X))
         ]  # of sets, not of logits
         return scipy.sparse.vstack(blocks, format="csr") if scipy.sparse.issparse(blocks[0]) else np.concatenate(blocks)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        """Refuse skops, which alone asks for this: it would write torch's weights and could not read them."""
+        if hasattr(self, "encoder_"):
+            raise TypeError("skops cannot hold a fitted MultiLabelClassifier: use save(path) and load(path) of its own")
+        return self.__reduce_ex__(2)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -305,32 +347,47 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             }
         )
 
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            check_random_state(self.random_state)  # which refuses what is no seed
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
     def _start(self, X: Any, y: Any, classes: Any) -> TrainingModule:
         """Make a model with untrained weights, for `partial_fit`."""
         scheme = read_targets(y, classes=classes)
-        labels = scheme.labels(y)
-        config = self._config(scheme, check_random_state(self.random_state).randint(2**31))
+        names = _label_names(scheme, None)
+        config = self._config(scheme, self._seed())
         config = config.model_copy(update={"trainer": config.trainer.model_copy(update={"epochs": 1})})
         with torch.random.fork_rng():
             torch.manual_seed(config.trainer.seed)
-            module, _ = build_module(config, _dataset(X, labels))
+            module, config = build_module(config, _dataset(X, scheme.labels(y), names))
         module.keeps_optimizer = True
-        self._keep(scheme, module.encoder, module.head, Threshold(0.0, scores="logits"), [])
+        at_half = Threshold(0.0, scores="logits")
+        self._keep(scheme, Fitted(module.encoder, module.head, names, at_half, config, [], {}))
         self._module = module
         return module
 
-    def _keep(self, scheme: LabelSets | Classes, encoder: Encoder, head: Head, rule: Rule, history: list[Row]) -> None:
-        self._scheme, self.classes_ = scheme, scheme.classes
-        self.encoder_, self.head_, self.rule_ = encoder, head, rule
-        self.history_, self.n_iter_ = history, len(history)
+    def _keep(self, scheme: LabelSets | Classes, fitted: Fitted) -> None:
+        self._scheme, self.classes_, self.label_names_ = scheme, scheme.classes, fitted.label_names
+        self.encoder_, self.head_, self.rule_ = fitted.encoder, fitted.head, fitted.rule
+        self.rules_: dict[str, Rule] = dict(fitted.rules)
+        self.history_, self.n_iter_ = fitted.history, len(fitted.history)
+        self._fitted = fitted
 
 
 def _as_dict(choice: str | Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": choice} if isinstance(choice, str) else dict(choice)
 
 
-def _dataset(X: Any, labels: Any) -> Dataset:
-    names = tuple(map(str, range(labels.shape[1])))
+def _label_names(scheme: LabelSets | Classes, columns: Any) -> tuple[str, ...]:
+    if isinstance(scheme, Classes):
+        return tuple(map(str, scheme.classes[1:] if scheme.is_binary else scheme.classes))
+    given = () if columns is None else tuple(map(str, columns))
+    return given if len(set(given)) == scheme.n_labels else tuple(map(str, range(scheme.n_labels)))
+
+
+def _dataset(X: Any, labels: Any, names: tuple[str, ...]) -> Dataset:
     return Dataset(labels, names, texts=tuple(X)) if isinstance(X, list | tuple) else Dataset(labels, names, features=X)
 
 

@@ -1,0 +1,146 @@
+"""What a newcomer gets wrong at the command line ends in one sentence with the remedy, before any work is lost."""
+
+import bz2
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labelproof.data import load_dataset
+from labelproof.models import load_model
+from running_verbs import assert_refused, report, run
+
+ROWS = ["ant,ant", "bee,bee", "cat,cat", '"ant bee","ant, bee"', '"bee cat","bee, cat"', '"cat ant","ant, cat"'] * 8
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("text,labels\n" + "\n".join(ROWS) + "\n")
+    return tmp_path
+
+
+def train(*words):
+    return run("train", "--data", "data.csv", "--budget", "fast", *words)
+
+
+def test_a_guessed_separator_is_told_and_stays_with_the_model(folder):
+    result = train("-o", "run")
+    assert result.exit_code == 0, result.output
+    assert (
+        "note: labels are split at ',', which gives 3 of them in place of 6; --separator says at what" in result.stderr
+    )
+    model = load_model("run")
+    assert model.label_names == ("ant", "bee", "cat")
+    assert model.config.data.separator == ","
+    Path("one.csv").write_text('text,labels\nant bee,"ant, bee"\n')
+    assert report("evaluate", "--model", "run", "--data", "one.csv")["examples"] == 1
+
+
+def test_doubtful_labels_are_refused_in_the_words_of_the_command_line(folder):
+    Path("data.csv").write_text("text,labels\n" + "".join(f'x,"{a}, {b}"\n' for a in "abc" for b in "uvw"))
+    assert_refused(train("-o", "run"), "--separator must say what stands between labels, or ';|' that names stay whole")
+    assert not Path("run").exists()
+
+
+def test_names_of_a_model_are_not_doubted_again(folder):
+    Path("data.csv").write_text("text,labels\n" + 'ant,"Lancaster, PA;x"\nbee,"Lancaster, UK;y"\n' * 20)
+    assert train("-o", "run").exit_code == 0
+    Path("new.csv").write_text('text,labels\nant,"Lancaster, PA"\nbee,"Lancaster, UK"\n')
+    assert report("evaluate", "--model", "run", "--data", "new.csv")["labels"] == 4
+
+
+def test_columns_are_named_in_the_words_of_the_command_line(folder):
+    Path("data.csv").write_text("comment,tags\nant,ant\n")
+    assert_refused(train("-o", "run"), "or another named by --labels, got comment, tags")
+    assert_refused(
+        train("-o", "run", "--labels", "tags", "--text", "body"), "expected a column 'body', got comment, tags"
+    )
+
+
+def test_options_are_named_as_at_the_command_line(folder):
+    assert_refused(train("-o", "run", "--metric", "best"), "error: --metric: name must be a metric's name, got 'best'")
+    assert_refused(
+        run("train", "--data", "data.csv", "-o", "run", "--budget", "soon"), "error: --budget: budget must be"
+    )
+
+
+def test_a_training_that_fails_at_once_leaves_no_run(folder):
+    Path("data.csv").write_text("text,labels\na,x\nb,y\n")
+    assert train("-o", "run").exit_code == 2
+    assert not Path("run").exists()
+
+
+def test_a_table_without_a_header_is_remarked_upon(folder):
+    Path("data.csv").write_text("ant bee,ant;bee\ncat,cat\n")
+    assert_refused(train("-o", "run"), "got ant bee, ant;bee (the first line of a table names its columns)")
+    Path("data.csv").write_text("text;labels\nant bee;ant\n")
+    assert_refused(train("-o", "run"), "got text;labels (fields are separated by commas, or by tabs in a .tsv file)")
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_compressed_files_are_read(folder, ending, pack):
+    Path(f"a.csv.{ending}").write_bytes(pack(b"text,labels\nant,x;y\nbee,y\n"))
+    assert load_dataset(f"a.csv.{ending}").label_sets() == [("x", "y"), ("y",)]
+    Path(f"cut.csv.{ending}").write_bytes(pack(b"text,labels\nant,x\n" * 999)[:-9])
+    assert_refused(run("data", "stats", f"cut.csv.{ending}"), f"cut.csv.{ending}")
+    Path(f"bad.csv.{ending}").write_bytes(b"text,labels\nant,x\n")
+    assert_refused(run("data", "stats", f"bad.csv.{ending}"), f"expected .{ending} data, got something else")
+
+
+def test_an_archive_is_to_be_unpacked_first(folder):
+    Path("data.zip").write_bytes(b"PK")
+    Path("data.csv.zip").write_bytes(b"PK")
+    for name in ("data.zip", "data.csv.zip"):
+        message = f"{name}: expected a file that is plain or ends in .gz, .bz2 or .xz, got an archive: unpack it first"
+        assert_refused(run("train", "--data", name, "-o", "run"), message)
+
+
+def test_what_cannot_be_written_is_said_before_anything_is_read(folder):
+    Path("data.csv").unlink()
+    Path("file").write_text("mine")
+    assert_refused(train("-o", "file"), "--output must be a folder, got file, where file is a file")
+    assert_refused(train("-o", "file/run"), "where file is a file")
+    Path("run/model").mkdir(parents=True)
+    Path("run/model/thesis.txt").write_text("mine")
+    assert_refused(train("-o", "run"), "--output must have a free place for the model")
+    assert Path("run/model/thesis.txt").read_text() == "mine"
+
+
+def test_a_folder_without_permission_is_refused(folder, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert_refused(train("-o", "run"), "--output must be a folder that can be written, got run")
+
+
+def test_nothing_to_resume_is_an_error(folder):
+    assert_refused(train("-o", "run", "--resume"), "--resume needs a run that was begun in run, got none")
+    assert not Path("run").exists()
+    assert train("-o", "run").exit_code == 0
+    again = train("-o", "run", "--separator", ",")
+    assert_refused(again, "run holds a run already: resume it, or give another folder (--resume)")
+    assert train("-o", "run", "--resume").exit_code == 0
+
+
+def test_an_interrupted_training_says_how_to_go_on(folder, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("labelproof.training.recipe.fitting.blend", interrupt)
+        result = train("-o", "run")
+    assert result.exit_code == 2
+    assert "error: interrupted: the same command with --resume goes on after what was finished" in result.stderr
+    assert not Path("run/model").exists()
+    assert train("-o", "run", "--resume").exit_code == 0
+
+
+def test_numbers_are_no_texts_and_folders_no_files(folder):
+    assert train("-o", "run").exit_code == 0
+    np.save("X.npy", np.eye(3))
+    assert_refused(
+        run("predict", "run", "X.npy"), "X.npy: the model reads texts, got an array of numbers: expected a table"
+    )
+    Path("inputs").mkdir()
+    assert_refused(run("predict", "run", "inputs"), "inputs: expected a file, got a folder")
+    assert_refused(run("evaluate", "--model", "run", "--data", "X.npy"), "X.npy")
