@@ -27,10 +27,12 @@ def tune(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Fit this rule, as in 'per-label thresholds'; by default the best held-out one.",
+            help="Fit this rule, as in 'per-label thresholds' or 'promised recall'; by default the best held-out one.",
             show_default=False,
         ),
     ] = None,
+    level: Annotated[float, typer.Option(help="What 'promised recall' or 'promised precision' promises.")] = 0.9,
+    confidence: Annotated[float, typer.Option(help="How surely; 0: recall in expectation.")] = 0.95,
     score_kind: ScoreKindOption = None,
     folds: Annotated[int, typer.Option(help="Folds of the comparison.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
@@ -41,10 +43,11 @@ def tune(
 ) -> None:
     """Compare decision rules on held-out folds, fit one to all examples and write it to a file.
 
+    'promised recall' and 'promised precision' keep a promise instead of a metric, and are not compared.
     The scores must belong to examples that the model was not trained on.
     """
     from labelproof.cli.scores import read_scores, read_true_labels, require_free_output
-    from labelproof.decisions import default_rules, evaluate_rules
+    from labelproof.decisions import default_rules, evaluate_rules, promised_rules
     from labelproof.decisions.inputs import read_pair
 
     for path, name in ((output, "--output"), (plot, "--plot")):
@@ -52,12 +55,13 @@ def tune(
     y_score, names = read_scores(scores)
     pair = read_pair(read_true_labels(labels, y_score.shape, scores, names), y_score)
     rules = default_rules(pair[0], metric=metric, scores=score_kind)  # type: ignore[arg-type] # it says which there are
-    if rule is not None and rule not in rules:
-        raise ValueError(f"--rule must be one of {', '.join(rules)}, got {rule!r}")
+    promised = promised_rules(level=level, confidence=confidence or None, scores=score_kind)  # type: ignore[arg-type]
+    if rule is not None and rule not in rules | promised:
+        raise ValueError(f"--rule must be one of {', '.join(rules | promised)}, got {rule!r}")
     start = time.perf_counter()
     compared = evaluate_rules(*pair, rules, metric=metric, cv=folds, random_state=seed, progress=progress_wanted())
     name = rule or next(row.name for row in compared.rows if row.name in rules)
-    fitted = rules[name].fit(*pair)
+    fitted = (rules | promised)[name].fit(*pair)
     fitted.save(output)
     if plot is not None:
         compared.plot(plot)

@@ -12,6 +12,7 @@ from labelproof.decisions.calibration import (
 from labelproof.decisions.expected_f import ExpectedF
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.ranking import LabelCount, TopK
+from labelproof.decisions.risk_control import RiskControlled, promised_rules
 from labelproof.decisions.rule_comparison import Comparison, default_rules, evaluate_rules
 from labelproof.decisions.rules import Rule, load_rule
 from labelproof.decisions.support import SparsemaxSupport
@@ -29,6 +30,7 @@ __all__ = [
     "MacroTopK",
     "PerLabelThreshold",
     "PlattScaling",
+    "RiskControlled",
     "Rule",
     "SparsemaxSupport",
     "TemperatureScaling",
@@ -39,4 +41,5 @@ __all__ = [
     "evaluate_rules",
     "load_calibration",
     "load_rule",
+    "promised_rules",
 ]
