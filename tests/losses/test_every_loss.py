@@ -234,6 +234,7 @@ def test_functional_twins_are_the_modules():
         losses.SPLCLoss: functional.splc_loss,
         losses.ZLPRLoss: functional.zlpr_loss,
         losses.TwoWayLoss: functional.two_way_loss,
+        losses.SoftTopKLoss: functional.soft_top_k_loss,
         losses.SigmoidF1Loss: functional.sigmoid_f1_loss,
         losses.UnboundedF1Loss: functional.unbounded_f1_loss,
         losses.ConfusionLoss: functional.confusion_loss,

@@ -16,6 +16,7 @@ TWINS = {
     losses.SPLCLoss: functional.splc_loss,
     losses.ZLPRLoss: functional.zlpr_loss,
     losses.TwoWayLoss: functional.two_way_loss,
+    losses.SoftTopKLoss: functional.soft_top_k_loss,
     losses.SigmoidF1Loss: functional.sigmoid_f1_loss,
     losses.UnboundedF1Loss: functional.unbounded_f1_loss,
     losses.ConfusionLoss: functional.confusion_loss,

@@ -1,6 +1,6 @@
 """Losses for multi-label classification. All act on logits; targets are dense, index lists, or sparse matrices."""
 
-from labelproof.losses.comparing_modules import TwoWayLoss, ZLPRLoss
+from labelproof.losses.comparing_modules import SoftTopKLoss, TwoWayLoss, ZLPRLoss
 from labelproof.losses.confusion_modules import ConfusionLoss, SigmoidF1Loss, UnboundedF1Loss
 from labelproof.losses.curve_modules import AsymmetricPolynomialLoss, HillLoss, SPLCLoss
 from labelproof.losses.fenchel_young import EntmaxLoss, PickAllLabelsLoss, SparsemaxLoss
@@ -18,6 +18,7 @@ __all__ = [
     "PickAllLabelsLoss",
     "SPLCLoss",
     "SigmoidF1Loss",
+    "SoftTopKLoss",
     "SparsemaxLoss",
     "TrainerLoss",
     "TwoWayLoss",

@@ -1,14 +1,15 @@
-"""The losses that compare the labels of an example, `zlpr` and `two_way`, as torch modules."""
+"""The losses that compare the labels of an example, `zlpr`, `two_way` and `soft_top_k`, as torch modules."""
 
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor, nn
 
 from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.losses.soft_top_k import check_top_k, soft_top_k_loss
 from labelproof.losses.two_way import two_way_loss
 from labelproof.losses.zlpr import zlpr_loss
 
-__all__ = ["TwoWayLoss", "ZLPRLoss"]
+__all__ = ["SoftTopKLoss", "TwoWayLoss", "ZLPRLoss"]
 
 
 class ZLPRLoss(nn.Module):
@@ -76,6 +77,48 @@ class TwoWayLoss(nn.Module):
             targets,
             t_pos=self.t_pos,
             t_neg=self.t_neg,
+            label_weight=self.label_weight,
+            example_weight=example_weight,
+            mask=mask,
+            reduction=self.reduction,
+        )
+
+
+class SoftTopKLoss(nn.Module):
+    """Recall or precision at k of a smooth choice of k labels, as a loss; see `soft_top_k_loss` for the options.
+
+    Examples
+    --------
+    >>> import torch
+    >>> SoftTopKLoss(2)(torch.zeros(1, 4), [[0]])
+    tensor(0.5000)
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        metric: Literal["recall", "precision"] = "recall",
+        temperature: float = 1.0,
+        *,
+        label_weight: Tensor | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__()
+        check_top_k(k, metric, temperature, reduction)
+        self.k, self.metric, self.temperature = k, metric, temperature
+        self.label_weight = None if label_weight is None else nn.Buffer(label_weight)
+        self.reduction: Reduction = reduction
+
+    def forward(
+        self, logits: Tensor, targets: Any, *, mask: Tensor | None = None, example_weight: Tensor | None = None
+    ) -> Tensor:
+        """Return the loss of a batch, with arguments as for `soft_top_k_loss`."""
+        return soft_top_k_loss(
+            logits,
+            targets,
+            k=self.k,
+            metric=self.metric,
+            temperature=self.temperature,
             label_weight=self.label_weight,
             example_weight=example_weight,
             mask=mask,

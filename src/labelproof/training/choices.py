@@ -34,6 +34,7 @@ LOSSES: dict[str, Callable[..., nn.Module]] = {
     "splc": losses.SPLCLoss,
     "zlpr": losses.ZLPRLoss,
     "two-way": losses.TwoWayLoss,
+    "soft-top-k": losses.SoftTopKLoss,
     "sigmoid-f1": losses.SigmoidF1Loss,
     "unbounded-f1": losses.UnboundedF1Loss,
     "confusion": losses.ConfusionLoss,
