@@ -118,8 +118,8 @@ def main() -> None:
         "# Are promises of recall and precision kept?\n",
         f"{REPEATS} resplits of the held-out examples of each set, with the scores of a ridge regression",
         "(`python benchmarks/risk_control.py`). *Kept*: share of resplits whose risk is at most 1 − level. The promise",
-        "with a confidence is about *draws*, where the risk is that of the source itself; on *halves* it is a mean of few",
-        "examples. In expectation the promise is about the mean risk alone.\n",
+        "with a confidence is about *draws*, where the risk is that of the source itself; on *halves* it is a mean of",
+        "few examples. In expectation the promise is about the mean risk alone.\n",
         "| set | examples in fit | rule | kept, draws | mean, draws | kept, halves | mean, halves | labels predicted |",
         "|---|---|---|---|---|---|---|---|",
     ]

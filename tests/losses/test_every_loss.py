@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from labelproof import functional, losses
 from labelproof.losses import SigmoidF1Loss
 
-NEWER = ["hill", "splc", "asymmetric polynomial", "zlpr", "two-way"]
+NEWER = ["hill", "splc", "asymmetric polynomial", "zlpr", "two-way", "soft top k"]
 COMPILED = ["bce", "focal", "asymmetric", "sigmoidF1", "sigmoidF1, micro", "sigmoidF1, samples", *NEWER]
 
 every_loss = pytest.mark.parametrize("make", EVERY_LOSS.values(), ids=EVERY_LOSS)

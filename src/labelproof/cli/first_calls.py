@@ -115,7 +115,7 @@ def _losses() -> None:
     labels, scores = _examples(np.float32)
     targets: Any
     for targets in (torch.from_numpy(labels).float(), [row.nonzero()[0].tolist() for row in labels]):
-        newer = losses.HillLoss(), losses.ZLPRLoss(), losses.TwoWayLoss()
+        newer = losses.HillLoss(), losses.ZLPRLoss(), losses.TwoWayLoss(), losses.SoftTopKLoss(2)
         for loss in (losses.SigmoidF1Loss(), losses.FocalLoss(), losses.SparsemaxLoss(), *newer):
             logits = torch.from_numpy(scores).requires_grad_()
             loss(logits, targets).backward()

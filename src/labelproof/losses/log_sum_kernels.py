@@ -12,7 +12,7 @@ from labelproof.losses.sigmoids import ONE, TILE, ZERO, clear_row, exp_of_negati
 from labelproof.losses.target_kernels import count_out_of_range
 from labelproof.parallel.team_loops import spread
 
-__all__ = ["list_ones", "scale_slopes", "two_way_sums", "value_range", "zlpr_rows"]
+__all__ = ["list_ones", "places_of_positives", "scale_slopes", "two_way_sums", "value_range", "zlpr_rows"]
 
 _F = np.float32
 _LANES = 32  # maxima that are taken side by side
@@ -47,7 +47,7 @@ def _zlpr(Z, Y, ends, columns, known, of_label, weight, sums, G, faults, start, 
             g, scale = G[i], _F(weight[i] / below)
             for j in range(n_labels):
                 g[j] = scale * e[j]
-        listed = columns[ends[i] : ends[i + 1]] if Y.shape[0] == 0 else _places(y)
+        listed = columns[ends[i] : ends[i + 1]] if Y.shape[0] == 0 else places_of_positives(y)
         sums[i] = weight[i] * (loss + _positives(i, z, y, listed, known, of_label, weight[i], G))
         clear_row(i, Y, ends, columns, row)
 
@@ -106,7 +106,7 @@ def _ends(z, u, e):  # pragma: no cover - compiled
 
 
 @loop
-def _places(y):  # pragma: no cover - compiled
+def places_of_positives(y):  # pragma: no cover - compiled
     """Return where targets are positive."""
     count = 0
     for j in range(y.shape[0]):

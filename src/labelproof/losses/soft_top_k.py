@@ -7,13 +7,19 @@ limited multi-label layer (arXiv 1906.08707). Since exactly k labels are chosen,
 others, which a smooth count without such a limit does not ask for.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from labelproof.losses.labelled_rows import read_rows
+from labelproof.losses.compiled import mask_array, room_for_gradient, sum_of, target_arrays, vector
+from labelproof.losses.labelled_rows import LabelledRows, read_rows
 from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.losses.targets import check_range
+from labelproof.losses.top_k_kernels import soft_top_k_rows
+from labelproof.parallel.dispatch import share
 
 __all__ = ["METRICS_AT_K", "check_top_k", "soft_top_k", "soft_top_k_loss"]
 
@@ -97,18 +103,54 @@ def soft_top_k_loss(
     """
     check_top_k(k, metric, temperature, reduction)
     rows, batch = read_rows(logits, targets, label_weight, example_weight, mask)
-    z, positive, negative = batch.parts(rows)
-    chosen = soft_top_k(z, k, temperature=temperature, weight=(positive + negative).detach())
-    valued = positive * batch.of_label
-    n_true = valued.sum(1)
-    below = torch.full_like(n_true, k) if metric == "precision" else n_true * (k / positive.sum(1).clamp(min=k))
-    labelled = n_true > 0
-    losses = torch.where(labelled, 1 - (chosen * valued).sum(1) / torch.where(labelled, below, 1.0), 0.0)
-    if batch.of_example is not None:
-        losses = losses * batch.of_example
-    if reduction == "none":
-        return losses.reshape(logits.shape[:-1])
-    return losses.sum() if reduction == "sum" else losses.sum() / labelled.sum().clamp(min=1)
+    task = _Task(batch, k, metric, float(temperature), reduction)
+    if reduction != "none" and batch.are_compiled(rows):
+        return sum_of(task, rows)
+    return task.plain(rows, logits.shape[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """The loss of a batch, but for the logits."""
+
+    batch: LabelledRows
+    k: int
+    metric: str
+    temperature: float
+    reduction: str
+
+    def plain(self, logits: Tensor, shape: tuple[int, ...] = ()) -> Tensor:
+        """Return the loss in plain torch; losses of examples have this shape."""
+        batch, k = self.batch, self.k
+        z, positive, negative = batch.parts(logits)
+        chosen = soft_top_k(z, k, temperature=self.temperature, weight=(positive + negative).detach())
+        valued = positive * batch.of_label
+        n_true = valued.sum(1)
+        most = n_true * (k / positive.sum(1).clamp(min=k))
+        below = torch.full_like(n_true, k) if self.metric == "precision" else most
+        labelled = n_true > 0
+        losses = torch.where(labelled, 1 - (chosen * valued).sum(1) / torch.where(labelled, below, 1.0), 0.0)
+        losses = losses if batch.of_example is None else losses * batch.of_example
+        if self.reduction == "none":
+            return losses.reshape(shape)
+        return losses.sum() if self.reduction == "sum" else losses.sum() / labelled.sum().clamp(min=1)
+
+    def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
+        """Return the loss and its gradient, which is empty if none is wanted."""
+        batch, z, gradient = self.batch, logits.detach().contiguous(), room_for_gradient(logits, wants_gradient)
+        n, n_labels = z.shape
+        of_label, of_example = vector(batch.of_label, n_labels), batch.of_example
+        weight = np.ones(n, np.float32) if of_example is None else vector(of_example, n)
+        if self.reduction == "mean":
+            weight = weight / np.float32(max(_n_labelled(batch, of_label), 1))
+        sums, faults = np.empty(n), np.zeros(1, np.int64)
+        settings = float(self.k), 1 / self.temperature, float(self.metric == "precision")
+        given = z.numpy(), *target_arrays(batch.targets), mask_array(batch.known), settings, of_label, weight
+        options = {"n_items": n, "n_numbers": 8 * z.numel(), "n_threads": torch.get_num_threads()}
+        share(soft_top_k_rows, *given, sums, gradient.numpy(), faults, **options)
+        if faults[0] and isinstance(batch.targets, Tensor):
+            check_range(batch.targets)
+        return torch.from_numpy(np.asarray(sums.sum(), np.float32)), gradient
 
 
 def check_top_k(k: int, metric: str, temperature: float, reduction: str) -> None:
@@ -118,6 +160,18 @@ def check_top_k(k: int, metric: str, temperature: float, reduction: str) -> None
     check_choice("metric", metric, METRICS_AT_K)
     check_positive("temperature", temperature)
     check_choice("reduction", reduction, REDUCTIONS)
+
+
+def _n_labelled(batch: LabelledRows, of_label: Any) -> int:
+    """Return how many examples have a known label of positive weight."""
+    if isinstance(batch.targets, Tensor):
+        y = batch.targets * torch.from_numpy(of_label)
+        return int(((y if batch.known is None else y * batch.known) > 0).any(1).sum())
+    rows, columns = batch.targets.rows.numpy(), batch.targets.columns.numpy()
+    kept = of_label[columns] > 0
+    if batch.known is not None:
+        kept &= batch.known.numpy()[rows, columns]
+    return len(np.unique(rows[kept]))
 
 
 def _both_sides(x: Tensor) -> tuple[Tensor, Tensor]:
