@@ -1,6 +1,6 @@
 """Does any loss beat cross entropy? The same small network on four sets, each loss with its own tuned thresholds.
 
-    LABELPROOF_DATA=../shared/data python benchmarks/loss_table.py
+    LABELPROOF_DATA=../shared/data python benchmarks/loss_table.py [SET ...]
 
 Appends to benchmarks/results/loss_table.jsonl what is not there yet (stop and start it at will), and writes
 benchmarks/results/loss_table.md. For each set, loss and seed a network of one hidden layer is trained with Adam on four
@@ -194,22 +194,23 @@ def summary(done: list[dict[str, object]]) -> list[str]:
     return [*lines, "", f"{len(done)} trainings, {seconds / 60:.0f} minutes of CPU time on one thread."]
 
 
-def main() -> None:
+def main(names: list[str]) -> None:
     torch.set_num_threads(1)
-    done = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
-    known = {(row["set"], row["loss"], row["seed"]) for row in done}
-    for name in SETS:
-        parts = load(name) if any((name, loss, seed) not in known for loss in LOSSES for seed in SEEDS) else None
-        for seed in SEEDS:
-            for loss in LOSSES:
-                if (name, loss, seed) in known:
-                    continue
-                done.append({"set": name, "loss": loss, "seed": seed, **run(loss, seed, *parts)})
-                with ROWS.open("a") as stream:
-                    stream.write(json.dumps(done[-1]) + "\n")
-                print(done[-1], file=sys.stderr, flush=True)
-    (RESULTS / "loss_table.md").write_text(page(done))
+    known = {(row["set"], row["loss"], row["seed"]) for row in stored()}
+    for name in names or SETS:
+        wanted = [(loss, seed) for seed in SEEDS for loss in LOSSES if (name, loss, seed) not in known]
+        parts = load(name) if wanted else None
+        for loss, seed in wanted:
+            row = {"set": name, "loss": loss, "seed": seed, **run(loss, seed, *parts)}
+            with ROWS.open("a") as stream:
+                stream.write(json.dumps(row) + "\n")
+            print(row, file=sys.stderr, flush=True)
+        (RESULTS / "loss_table.md").write_text(page(stored()))
+
+
+def stored() -> list[dict[str, object]]:
+    return [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -9,6 +9,7 @@ from labelproof.decisions.calibration import (
     TemperatureScaling,
     load_calibration,
 )
+from labelproof.decisions.dependent_f import dependent_f_sets, neighbour_f_sets
 from labelproof.decisions.expected_f import ExpectedF
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.ranking import LabelCount, TopK
@@ -38,8 +39,10 @@ __all__ = [
     "ThresholdAveraging",
     "TopK",
     "default_rules",
+    "dependent_f_sets",
     "evaluate_rules",
     "load_calibration",
     "load_rule",
+    "neighbour_f_sets",
     "promised_rules",
 ]
