@@ -152,7 +152,8 @@ def page(done: list[dict[str, object]]) -> str:
         f"(`python benchmarks/loss_table.py`). Test figures, mean of {len(SEEDS)} seeds; in brackets the mean",
         "difference to BCE with the same seed. **Bold**: better than BCE with every seed and by more than two standard",
         "errors; *italic*: worse in the same sense. With so many comparisons a few are chance. No loss had options of",
-        "its own tuned, and training is short: see in loss_table.jsonl how often the largest number of epochs was chosen.\n",
+        "its own tuned, and training is short: see in loss_table.jsonl how often the largest number of epochs was",
+        "chosen.\n",
     ]
     for name in SETS:
         n_seeds = min(len(values(done, name, loss, "p@1")) for loss in LOSSES)
