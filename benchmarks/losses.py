@@ -19,7 +19,18 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from labelproof.losses import AsymmetricLoss, BinaryCrossEntropyLoss, FocalLoss, SigmoidF1Loss
+from labelproof.losses import (
+    AsymmetricLoss,
+    AsymmetricPolynomialLoss,
+    BinaryCrossEntropyLoss,
+    FocalLoss,
+    HillLoss,
+    SigmoidF1Loss,
+    SoftTopKLoss,
+    SPLCLoss,
+    TwoWayLoss,
+    ZLPRLoss,
+)
 from labelproof.losses.targets import read_targets
 
 RESULTS = Path(__file__).parent / "results"
@@ -37,8 +48,14 @@ OURS = {
     "BinaryCrossEntropyLoss": (BinaryCrossEntropyLoss(), None, None),
     'SigmoidF1Loss(average="samples")': (SigmoidF1Loss(average="samples"), 1.3, 1.3),
     'SigmoidF1Loss(empty="memory")': (SigmoidF1Loss(empty="memory"), 1.3, 1.3),
+    "HillLoss": (HillLoss(), 1.0, 1.0),
+    "SPLCLoss": (SPLCLoss(), 1.0, 1.0),
+    "AsymmetricPolynomialLoss": (AsymmetricPolynomialLoss(), 1.0, 1.0),
+    "ZLPRLoss": (ZLPRLoss(), 1.0, 1.0),
+    "TwoWayLoss": (TwoWayLoss(), 1.0, 1.0),
+    "SoftTopKLoss": (SoftTopKLoss(), None, None),
 }
-MASKED = [name for name in OURS if "beta" not in name]
+MASKED = [name for name in OURS if "beta" not in name and name != "SoftTopKLoss"]
 
 
 def plain_sigmoid_f1(logits: Tensor, targets: Tensor) -> Tensor:

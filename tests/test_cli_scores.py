@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 
-from labelproof.decisions import Threshold, load_rule
+from labelproof.decisions import RiskControlled, Threshold, load_rule
 from labelproof.metrics import by_name
 from running_verbs import assert_refused, report, run
 
@@ -50,6 +50,20 @@ def test_tune_fits_the_rule_that_was_asked_for(folder):
     assert "held-out" in result.stdout
     assert load_rule("rule.json").threshold_ == Threshold().fit(TRUTH, SCORES).threshold_
     assert Path("rules.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(("words", "confidence"), [((), 0.95), (("--confidence", 0), None)])
+def test_tune_fits_a_rule_that_promises_recall(folder, words, confidence):
+    words = (*words, "--rule", "promised recall", "--level", 0.8, "--folds", 2)
+    assert report("tune", *BOTH, "-o", "rule.json", *words)["rule"] == "promised recall"
+    expected = RiskControlled("recall", 0.8, confidence).fit(TRUTH, SCORES)
+    assert str(load_rule("rule.json")) == str(expected)
+
+
+def test_tune_refuses_a_promise_that_so_few_examples_cannot_keep(folder):
+    words = ("--rule", "promised precision", "--level", 0.99, "--folds", 2)
+    assert_refused(run("tune", *BOTH, "-o", "rule.json", *words), "y_true must have at least 299 examples to promise")
+    assert not Path("rule.json").exists()
 
 
 def test_rules_that_need_to_know_the_scores_are_compared_where_they_are_told(folder):

@@ -4,11 +4,17 @@ import torch
 
 from labelproof.losses import (
     AsymmetricLoss,
+    AsymmetricPolynomialLoss,
     BinaryCrossEntropyLoss,
     ConfusionLoss,
     FocalLoss,
+    HillLoss,
     SigmoidF1Loss,
+    SoftTopKLoss,
+    SPLCLoss,
+    TwoWayLoss,
     UnboundedF1Loss,
+    ZLPRLoss,
 )
 
 METRICS = [
@@ -32,6 +38,17 @@ EVERY_LOSS = {
     "focal, odd exponent": lambda **k: FocalLoss(gamma=1.5, **k),
     "asymmetric": AsymmetricLoss,
     "asymmetric, odd exponents": lambda **k: AsymmetricLoss(2.5, 0.5, 0.1, **k),
+    "asymmetric polynomial": AsymmetricPolynomialLoss,
+    "asymmetric polynomial, odd": lambda **k: AsymmetricPolynomialLoss(2.5, 1.5, 0.0, alpha_1=2.0, beta_1=0.5, **k),
+    "hill": HillLoss,
+    "hill, odd exponent": lambda **k: HillLoss(2.0, 0.5, 1.5, **k),
+    "splc": SPLCLoss,
+    "splc, odd exponent": lambda **k: SPLCLoss(0.8, 0.0, 1.5, **k),
+    "zlpr": ZLPRLoss,
+    "two-way": TwoWayLoss,
+    "two-way, other temperatures": lambda **k: TwoWayLoss(1.0, 2.0, **k),
+    "soft top k": lambda **k: SoftTopKLoss(2, **k),
+    "soft top k, precision": lambda **k: SoftTopKLoss(1, "precision", 0.5, **k),
     "sigmoidF1": SigmoidF1Loss,
     "sigmoidF1, micro": lambda **k: SigmoidF1Loss(2.0, 0.5, average="micro", **k),
     "sigmoidF1, samples": lambda **k: SigmoidF1Loss(average="samples", **k),

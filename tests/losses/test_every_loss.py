@@ -10,7 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from labelproof import functional, losses
 from labelproof.losses import SigmoidF1Loss
 
-COMPILED = ["bce", "focal", "asymmetric", "sigmoidF1", "sigmoidF1, micro", "sigmoidF1, samples"]
+NEWER = ["hill", "splc", "asymmetric polynomial", "zlpr", "two-way", "soft top k"]
+COMPILED = ["bce", "focal", "asymmetric", "sigmoidF1", "sigmoidF1, micro", "sigmoidF1, samples", *NEWER]
 
 every_loss = pytest.mark.parametrize("make", EVERY_LOSS.values(), ids=EVERY_LOSS)
 
@@ -186,7 +187,7 @@ def test_torch_compile_makes_one_graph(name, masked):
     torch.testing.assert_close(found, value_and_gradient(loss, logits, targets, **options))
 
 
-@pytest.mark.parametrize("name", ["bce", "asymmetric", "sigmoidF1", "sigmoidF1, samples"])
+@pytest.mark.parametrize("name", ["bce", "asymmetric", "sigmoidF1", "sigmoidF1, samples", "splc", "zlpr", "two-way"])
 def test_transforms_of_torch_func_work(name):
     loss = EVERY_LOSS[name]()
     batches = [a_batch(6, 4, dtype=torch.float32, seed=seed) for seed in (1, 2)]
@@ -228,6 +229,12 @@ def test_functional_twins_are_the_modules():
         losses.BinaryCrossEntropyLoss: functional.binary_cross_entropy_loss,
         losses.FocalLoss: functional.focal_loss,
         losses.AsymmetricLoss: functional.asymmetric_loss,
+        losses.AsymmetricPolynomialLoss: functional.asymmetric_polynomial_loss,
+        losses.HillLoss: functional.hill_loss,
+        losses.SPLCLoss: functional.splc_loss,
+        losses.ZLPRLoss: functional.zlpr_loss,
+        losses.TwoWayLoss: functional.two_way_loss,
+        losses.SoftTopKLoss: functional.soft_top_k_loss,
         losses.SigmoidF1Loss: functional.sigmoid_f1_loss,
         losses.UnboundedF1Loss: functional.unbounded_f1_loss,
         losses.ConfusionLoss: functional.confusion_loss,

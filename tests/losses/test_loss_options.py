@@ -11,11 +11,17 @@ TWINS = {
     losses.BinaryCrossEntropyLoss: functional.binary_cross_entropy_loss,
     losses.FocalLoss: functional.focal_loss,
     losses.AsymmetricLoss: functional.asymmetric_loss,
+    losses.AsymmetricPolynomialLoss: functional.asymmetric_polynomial_loss,
+    losses.HillLoss: functional.hill_loss,
+    losses.SPLCLoss: functional.splc_loss,
+    losses.ZLPRLoss: functional.zlpr_loss,
+    losses.TwoWayLoss: functional.two_way_loss,
+    losses.SoftTopKLoss: functional.soft_top_k_loss,
     losses.SigmoidF1Loss: functional.sigmoid_f1_loss,
     losses.UnboundedF1Loss: functional.unbounded_f1_loss,
     losses.ConfusionLoss: functional.confusion_loss,
 }
-ONLY_OF_MODULES = {"learn", "decay"}  # what is learned or remembered
+ONLY_OF_MODULES = {"learn", "decay", "warm_up"}  # what is learned or remembered
 
 
 @pytest.mark.parametrize(("module", "twin"), TWINS.items(), ids=lambda one: one.__name__)

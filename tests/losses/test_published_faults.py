@@ -81,8 +81,8 @@ def test_focal_loss_tells_logits_from_targets():
         focal_loss(targets, logits)
 
 
-@pytest.mark.parametrize("make", EVERY_LOSS.values(), ids=EVERY_LOSS)
-def test_the_gradient_of_a_surely_wrong_prediction_is_not_rounded_to_zero(make):
+@pytest.mark.parametrize("name", EVERY_LOSS)
+def test_the_gradient_of_a_surely_wrong_prediction_is_not_rounded_to_zero(name):
     """A negative at a logit of 30: 1 - sigmoid(30) is 0 in float32, sigmoid(-30) is 9.4e-14."""
     targets = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     logits = torch.zeros(4, 2)
@@ -90,11 +90,11 @@ def test_the_gradient_of_a_surely_wrong_prediction_is_not_rounded_to_zero(make):
     gradients = []
     for dtype in (torch.float32, torch.float64):
         z = logits.detach().to(dtype, copy=True).requires_grad_()
-        make()(z, targets.to(dtype)).backward()
+        EVERY_LOSS[name]()(z, targets.to(dtype)).backward()
         gradients.append(z.grad[0, 0].item())
     assert gradients[0] == pytest.approx(gradients[1], rel=1e-5)
     if gradients[1] != 0:  # recall does not look at negatives
-        assert gradients[0] > 0
+        assert (gradients[0] > 0) != name.startswith("splc")  # which takes a sure negative for a positive
 
 
 def test_the_asymmetric_gradient_at_thirty_is_the_closed_form():

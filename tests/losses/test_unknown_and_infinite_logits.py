@@ -9,7 +9,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from labelproof.losses import AsymmetricLoss, BinaryCrossEntropyLoss, ConfusionLoss, FocalLoss, UnboundedF1Loss
 
 STRANGE = [float("inf"), float("-inf"), float("nan")]
-POINTWISE = {name: EVERY_LOSS[name] for name in EVERY_LOSS if name.startswith(("bce", "focal", "asym"))}
+POINTWISE = {name: EVERY_LOSS[name] for name in EVERY_LOSS if name.startswith(("bce", "focal", "asym", "hill", "splc"))}
 MASKABLE = EVERY_LOSS | {
     "unboundedF1": UnboundedF1Loss,
     "sigmoidF1, samples, weighted labels": lambda **k: ConfusionLoss(

@@ -74,6 +74,7 @@ def _decisions() -> None:
             decisions.ExpectedF(1.0, scores="probabilities"),
             decisions.BatchMacroTopK(2, scores="probabilities"),
             decisions.MacroTopK(2, scores="probabilities"),
+            decisions.RiskControlled("precision", 0.5),
         ]
         for rule in rules:
             rule.fit(labels, scores).decide(scores)
@@ -114,7 +115,9 @@ def _losses() -> None:
     labels, scores = _examples(np.float32)
     targets: Any
     for targets in (torch.from_numpy(labels).float(), [row.nonzero()[0].tolist() for row in labels]):
-        for loss in (losses.SigmoidF1Loss(), losses.FocalLoss(), losses.SparsemaxLoss()):
+        newer = losses.HillLoss(), losses.ZLPRLoss(), losses.TwoWayLoss(), losses.SoftTopKLoss(2)
+        by_example = losses.SigmoidF1Loss(average="samples")
+        for loss in (losses.SigmoidF1Loss(), by_example, losses.FocalLoss(), losses.SparsemaxLoss(), *newer):
             logits = torch.from_numpy(scores).requires_grad_()
             loss(logits, targets).backward()
             loss(logits, targets)  # without a gradient

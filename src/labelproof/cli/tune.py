@@ -50,10 +50,12 @@ def tune(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Fit this rule, as in 'per-label thresholds'; by default the best held-out one.",
+            help="Fit this rule, as in 'per-label thresholds' or 'promised recall'; by default the best held-out one.",
             show_default=False,
         ),
     ] = None,
+    level: Annotated[float, typer.Option(help="What 'promised recall' or 'promised precision' promises.")] = 0.9,
+    confidence: Annotated[float, typer.Option(help="How surely; 0: recall in expectation.")] = 0.95,
     score_kind: ScoreKindOption = None,
     folds: Annotated[int, typer.Option(help="Folds of the comparison.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
@@ -64,11 +66,12 @@ def tune(
 ) -> None:
     """Compare decision rules on held-out folds, fit one to all examples and write it to a file, or into a model.
 
-    The examples must be some that the model was not trained on. A model keeps one rule for each metric, which
+    The rules 'promised recall' and 'promised precision' keep a promise instead, and are chosen by --rule alone; a model
+    has them beside its metrics, as predict --metric 'promised recall'. The examples must be some that the model was not trained on. A model keeps one rule for each metric, which
     predict --metric and evaluate --metric choose; the one that was tuned last is what it decides by without them.
     """
     from labelproof.cli.scores import require_free_output
-    from labelproof.decisions import default_rules, evaluate_rules
+    from labelproof.decisions import default_rules, evaluate_rules, promised_rules
 
     _require_one_source(scores, labels, model, data, output)
     inputs = [scores, data, Path(labels) if labels else None]
@@ -83,9 +86,12 @@ def tune(
             raise ValueError("--score-kind goes with --scores: a model gives logits")
         given = _of_model(model, data, part, drop_unknown=drop_unknown)
     rules = default_rules(given.pair[0], metric=metric, scores=given.kind)  # type: ignore[arg-type] # it says which there are
-    if rule is not None and rule not in rules:
-        raise ValueError(f"--rule must be one of {', '.join(rules)}, got {rule!r}")
+    promised = promised_rules(level=level, confidence=confidence or None, scores=given.kind)  # type: ignore[arg-type]
+    if rule is not None and rule not in rules | promised:
+        raise ValueError(f"--rule must be one of {', '.join(rules | promised)}, got {rule!r}")
     start = time.perf_counter()
+    chosen = {name: one for name, one in promised.items() if name == rule}
+    rules |= chosen
     compared = evaluate_rules(
         *given.pair, rules, metric=metric, cv=folds, random_state=seed, progress=progress_wanted()
     )
@@ -98,7 +104,7 @@ def tune(
     if output is not None:
         fitted.save(output)
     elif change is not None and model is not None:
-        _write_into(model, fitted, metric, held_out, given)
+        _write_into(model, fitted, name if chosen else metric, held_out, given)
     seconds = time.perf_counter() - start
     saved = str(output or model)
     if as_json:

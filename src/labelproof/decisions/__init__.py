@@ -9,9 +9,11 @@ from labelproof.decisions.calibration import (
     TemperatureScaling,
     load_calibration,
 )
+from labelproof.decisions.dependent_f import dependent_f_sets, neighbour_f_sets
 from labelproof.decisions.expected_f import ExpectedF
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.ranking import LabelCount, TopK
+from labelproof.decisions.risk_control import RiskControlled, promised_rules
 from labelproof.decisions.rule_comparison import Comparison, default_rules, evaluate_rules
 from labelproof.decisions.rules import Rule, load_rule
 from labelproof.decisions.support import SparsemaxSupport
@@ -29,6 +31,7 @@ __all__ = [
     "MacroTopK",
     "PerLabelThreshold",
     "PlattScaling",
+    "RiskControlled",
     "Rule",
     "SparsemaxSupport",
     "TemperatureScaling",
@@ -36,7 +39,10 @@ __all__ = [
     "ThresholdAveraging",
     "TopK",
     "default_rules",
+    "dependent_f_sets",
     "evaluate_rules",
     "load_calibration",
     "load_rule",
+    "neighbour_f_sets",
+    "promised_rules",
 ]

@@ -26,7 +26,7 @@ from labelproof.losses.sigmoids import (
 from labelproof.losses.target_kernels import count_out_of_range
 from labelproof.parallel.team_loops import spread
 
-__all__ = ["pointwise_rows"]
+__all__ = ["pointwise_rows", "whole_power"]
 
 _F = np.float32
 _P, _Q, _TAIL, _LOSS, _RATE = (part * TILE for part in range(5))  # where what is kept for a tile
@@ -111,14 +111,14 @@ def _as_negatives(z, clip, power, slope, work):  # pragma: no cover - compiled
         for j in range(z.shape[0]):
             p, q = work[_P + j], work[_Q + j]
             over, under = p - clip if p > clip else ONE, min(q + clip, ONE)
-            cost, factor = -log_of_normal(under), _power(over, one, two, four)
+            cost, factor = -log_of_normal(under), whole_power(over, one, two, four)
             rate = p * q * (over + slope * under * cost) / (over * under)
             work[_LOSS + j] = factor * cost if p > clip else ZERO
             work[_RATE + j] = factor * rate if p > clip else ZERO
     else:
         for j in range(z.shape[0]):
             p, q = work[_P + j], work[_Q + j]
-            above, factor = max(z[j], ZERO), _power(p, one, two, four)
+            above, factor = max(z[j], ZERO), whole_power(p, one, two, four)
             limited = work[_TAIL + j] + min(above, _FAR)
             work[_LOSS + j] = factor * (work[_TAIL + j] + above)
             work[_RATE + j] = factor * (p + slope * q * limited)
@@ -130,7 +130,7 @@ def _mix_with_positives(z, y, scale, shift, power, slope, positive, negative, wo
     one, two, four = power & 1, power & 2, power & 4
     for j in range(z.shape[0]):
         p, q = work[_P + j], work[_Q + j]
-        below, factor = max(-z[j], ZERO), _power(q, one, two, four)
+        below, factor = max(-z[j], ZERO), whole_power(q, one, two, four)
         limited = work[_TAIL + j] + min(below, _FAR)
         target = scale * y[j] + shift
         a, b = positive[j] * target, negative[j] * (ONE - target)
@@ -141,7 +141,7 @@ def _mix_with_positives(z, y, scale, shift, power, slope, positive, negative, wo
 
 
 @compiled_part(inline="always")
-def _power(x, one, two, four):  # pragma: no cover - compiled
+def whole_power(x, one, two, four):  # pragma: no cover - compiled
     """Return x to the power of a whole number from 0 to 7, given by its binary digits."""
     x2 = x * x
     power = x if one else ONE

@@ -61,13 +61,18 @@ class Curve:
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"label_smoothing must be at least 0 and less than 1, got {self.smoothing}")
 
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop over rows that takes `rates`."""
+        return pointwise_rows
+
     @cached_property
     def is_compiled(self) -> bool:
         """Whether the compiled loops know the exponents: whole numbers up to 7."""
         return all(float(gamma).is_integer() and gamma <= 7 for gamma in (self.gamma_pos, self.gamma_neg))
 
     @cached_property
-    def rates(self) -> tuple[float, float, int, int, float, int]:
+    def rates(self) -> tuple[float, ...]:
         """Scale and shift of targets, both exponents, the clip, and 1 where factors are differentiated."""
         e = self.smoothing
         return 1.0 - e, e / 2, int(self.gamma_pos), int(self.gamma_neg), float(self.clip), int(self.through)
@@ -284,7 +289,7 @@ class _Task:
         weights = vector(self.positive, n_labels), vector(self.negative, n_labels), vector(self.weight, n)
         given = z.numpy(), *target_arrays(self.targets), self.of_mask, self.curve.rates, *weights
         written = sums, gradient.numpy()
-        share(pointwise_rows, *given, *written, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
+        share(self.curve.kernel, *given, *written, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
         total = sums.sum() if n > _FEW else sum(sums.tolist())
         if total != total and isinstance(self.targets, Tensor):  # NaN may be due to logits or weights as well
             check_range(self.targets)

@@ -232,8 +232,8 @@ class TrainConfig(Section):
         is the recipe: views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and
         encoder, loss, decision and trainer (but its seed) do not matter.
     loss
-        ``kind`` "bce", "focal", "asl", "sigmoid-f1", "unbounded-f1", "confusion", "sparsemax", "entmax" or
-        "pick-all-labels".
+        ``kind`` "bce", "focal", "asl", "apl", "hill", "splc", "zlpr", "two-way", "soft-top-k", "sigmoid-f1",
+        "unbounded-f1", "confusion", "sparsemax", "entmax" or "pick-all-labels".
     decision
         ``kind`` "fixed", "global", "per-label", "threshold-averaging", "top-k", "label-count", "sparsemax-support",
         "expected-f" or "macro-top-k".

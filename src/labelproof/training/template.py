@@ -25,7 +25,8 @@ head:
   slack: 50                 # learnable columns beside the 2k + 1 fixed ones
 
 loss:
-  kind: bce                 # bce, focal, asl, sigmoid-f1, unbounded-f1, confusion, sparsemax, entmax, pick-all-labels
+  kind: bce                 # bce, focal, asl, apl, hill, splc, zlpr, two-way, soft-top-k, sigmoid-f1,
+                            # unbounded-f1, confusion, sparsemax, entmax, pick-all-labels
 
 decision:                   # fitted on validation data
   kind: per-label           # fixed, global, per-label, threshold-averaging, top-k, label-count, sparsemax-support,

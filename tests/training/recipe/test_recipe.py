@@ -169,7 +169,7 @@ def test_one_command_trains_predicts_and_evaluates(texts, tmp_path, monkeypatch)
     answer = run(app, ["train", "--data", "reviews.csv", "-o", "run", "--budget", "fast", "--test", "0.2"])
     assert answer.exit_code == 0, answer.output
     assert "blend" in answer.stdout
-    assert "No time for: words and letters" in answer.stdout
+    assert "Left out: words and letters" in answer.stdout
     assert run(app, ["predict", "run/model", "reviews.csv", "-o", "out.jsonl"]).exit_code == 0
     assert all("labels" in json.loads(line) for line in Path("out.jsonl").read_text().splitlines())
     assert run(app, ["evaluate", "--model", "run/model", "--data", "reviews.csv"]).exit_code == 0

@@ -1,0 +1,98 @@
+"""ZLPR: the positives of an example above 0 and its negatives below, by two logarithms of sums (arXiv 2208.02955)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from labelproof.losses.compiled import mask_array, room_for_gradient, sum_of, target_arrays, vector
+from labelproof.losses.labelled_rows import LabelledRows, log_sum, read_rows
+from labelproof.losses.log_sum_kernels import zlpr_rows
+from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice
+from labelproof.losses.targets import check_range
+from labelproof.parallel.dispatch import share
+
+__all__ = ["zlpr_loss"]
+
+
+def zlpr_loss(
+    logits: Tensor,
+    targets: Any,
+    *,
+    label_weight: Tensor | None = None,
+    example_weight: Tensor | None = None,
+    mask: Tensor | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Return the ZLPR loss of logits: log(1 + Σ e^z over negatives) + log(1 + Σ e^−z over positives).
+
+    Parameters
+    ----------
+    logits
+        Tensor of shape (..., n_labels).
+    targets
+        Dense tensor of the same shape, index lists, or a sparse matrix; see `read_targets`. A soft target y weighs its
+        label by y in the sum over positives and by 1 − y in that over negatives.
+    label_weight
+        Weights of shape (n_labels,) of the labels in both sums.
+    example_weight
+        Weights of shape (...,). As in torch, a mean is not divided by them.
+    mask
+        Bool tensor of the logits' shape, False where a label is unknown: it is left out of both sums.
+    reduction
+        "mean" over the examples with a known label, "sum", or "none" for shape (...,).
+
+    Examples
+    --------
+    >>> zlpr_loss(torch.zeros(1, 4), [[0]])  # log 4 + log 2
+    tensor(2.0794)
+    """
+    check_choice("reduction", reduction, REDUCTIONS)
+    rows, batch = read_rows(logits, targets, label_weight, example_weight, mask)
+    if reduction != "none" and batch.are_compiled(rows):
+        return sum_of(_Task(batch, _weight(batch, rows, reduction)), rows)
+    losses = _losses(rows, batch) * _weight(batch, rows, reduction)
+    return losses.reshape(logits.shape[:-1]) if reduction == "none" else losses.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Σ_i weight_i loss_i, but for the logits."""
+
+    batch: LabelledRows
+    weight: Tensor | float
+
+    def plain(self, logits: Tensor) -> Tensor:
+        """Return the sum in plain torch."""
+        return (_losses(logits, self.batch) * self.weight).sum()
+
+    def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
+        """Return the sum and its gradient, which is empty if none is wanted."""
+        z, gradient = logits.detach().contiguous(), room_for_gradient(logits, wants_gradient)
+        n, n_labels = z.shape
+        sums, faults = np.empty(n), np.zeros(1, np.int64)
+        weights = vector(self.batch.of_label, n_labels), vector(self.weight, n)
+        given = z.numpy(), *target_arrays(self.batch.targets), mask_array(self.batch.known), *weights
+        options = {"n_items": n, "n_numbers": z.numel(), "n_threads": torch.get_num_threads()}
+        share(zlpr_rows, *given, sums, gradient.numpy(), faults, **options)
+        if faults[0] and isinstance(self.batch.targets, Tensor):
+            check_range(self.batch.targets)
+        return torch.from_numpy(np.asarray(sums.sum(), np.float32)), gradient
+
+
+def _losses(logits: Tensor, batch: LabelledRows) -> Tensor:
+    z, positive, negative = batch.parts(logits)
+    w = batch.of_label
+    return log_sum(z, w * negative, 1, floor=0.0) + log_sum(-z, w * positive, 1, floor=0.0)
+
+
+def _weight(batch: LabelledRows, logits: Tensor, reduction: str) -> Tensor | float:
+    """Return by what each example's loss is multiplied."""
+    weight: Tensor | float = 1.0 if batch.of_example is None else batch.of_example
+    if reduction != "mean":
+        return weight
+    if batch.known is None:
+        return weight / max(len(logits), 1)
+    return weight / batch.known.any(1).sum().clamp(min=1).to(logits.dtype)
