@@ -66,9 +66,10 @@ def tune(
 ) -> None:
     """Compare decision rules on held-out folds, fit one to all examples and write it to a file, or into a model.
 
-    The rules 'promised recall' and 'promised precision' keep a promise instead, and are chosen by --rule alone; a model
-    has them beside its metrics, as predict --metric 'promised recall'. The examples must be some that the model was not trained on. A model keeps one rule for each metric, which
-    predict --metric and evaluate --metric choose; the one that was tuned last is what it decides by without them.
+    The examples must be some that the model was not trained on. A model keeps one rule for each metric, which
+    predict --metric and evaluate --metric choose; the one that was tuned last is what it decides by without them. The
+    rules 'promised recall' and 'promised precision' keep a promise instead of serving a metric: --rule alone chooses
+    them, and a model keeps them under these names.
     """
     from labelproof.cli.scores import require_free_output
     from labelproof.decisions import default_rules, evaluate_rules, promised_rules
