@@ -16,41 +16,18 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 import torch
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.preprocessing import normalize
 from torch import Tensor, nn
 
 import labelproof as lp
 from labelproof.decisions import ExpectedF, dependent_f_sets
+from sparse_parts import Part, load
 
 RESULTS = Path(__file__).parent / "results"
 SETS = ("emotions", "scene", "corel5k", "bibtex", "reuters21578")
 SEEDS, CHECKS, BATCH, RATE = (0, 1, 2), (4, 8, 16), 512, 0.03
 MOST = 8  # sizes beyond it count as it
 NEIGHBOURS = (20, 50, 100)
-Part = tuple[scipy.sparse.csr_array, np.ndarray]
-
-
-def load(name: str) -> tuple[Part, Part]:
-    data = lp.load_dataset(name)
-    train, test = data.part("train"), data.part("test")
-    if train.texts is not None:
-        words = TfidfVectorizer(sublinear_tf=True, min_df=3, max_features=4000)
-        X, test_X = words.fit_transform(train.texts), words.transform(test.texts)
-    else:
-        X, test_X = scipy.sparse.csr_array(train.features), scipy.sparse.csr_array(test.features)
-        if X.max() > 1 or X.min() < 0:
-            scaler = StandardScaler().fit(X.toarray())
-            X, test_X = (scipy.sparse.csr_array(scaler.transform(part.toarray())) for part in (X, test_X))
-    return (rows(X), dense(train.labels)), (rows(test_X), dense(test.labels))
-
-
-def rows(X: object) -> scipy.sparse.csr_array:
-    return scipy.sparse.csr_array(X, dtype=np.float32)
-
-
-def dense(labels: object) -> np.ndarray:
-    return np.asarray(labels.toarray() if scipy.sparse.issparse(labels) else labels).astype(bool)
 
 
 class Linear(nn.Module):
@@ -119,7 +96,7 @@ def neighbours(train: Part, X: scipy.sparse.csr_array, k: int, n_sizes: int) -> 
 
 
 def experiment(name: str, seed: int) -> dict[str, float]:
-    whole, test = load(name)
+    whole, test = load(name, most_words=4000)
     order = np.random.default_rng(seed).permutation(len(whole[1]))
     cut = len(order) // 5
     (X, Y), held = ((whole[0][part], whole[1][part]) for part in (np.sort(order[cut:]), np.sort(order[:cut])))
