@@ -8,6 +8,7 @@ clock on the wall. The public formulas of sigmoidF1 and of the asymmetric loss a
 comparison.
 """
 
+import copy
 import os
 import statistics
 import time
@@ -36,7 +37,7 @@ from labelproof.losses.targets import read_targets
 RESULTS = Path(__file__).parent / "results"
 SHAPES = [(256, 8921), (32, 8921), (256, 1000), (8, 100)]
 ON_TWO_THREADS = [(256, 8921), (8, 100)]
-WANTED_OF_SMALL = 2.0  # at the last shape, where all is overhead
+WANTED_OF_SMALL = 2.0  # of the older losses at the last shape, where all is overhead
 KNOWN = 0.8  # share of the labels that a mask leaves
 REPEATS = 30
 ACTIVE = 16  # labels of an example, as in medical coding
@@ -55,6 +56,7 @@ OURS = {
     "TwoWayLoss": (TwoWayLoss(), 1.0, 1.0),
     "SoftTopKLoss": (SoftTopKLoss(), None, None),
 }
+NEWER = {"HillLoss", "SPLCLoss", "AsymmetricPolynomialLoss", "ZLPRLoss", "TwoWayLoss", "SoftTopKLoss"}
 MASKED = [name for name in OURS if "beta" not in name and name != "SoftTopKLoss"]
 
 
@@ -85,13 +87,14 @@ def rows(n: int, n_labels: int, threads: int) -> list[str]:
         ("sigmoidF1, plain formula", "dense"): (plain_sigmoid_f1, dense, None),
         ("asymmetric, plain formula", "dense"): (plain_asymmetric, dense, None),
     }
-    for name, (loss, wanted_dense, wanted_lists) in OURS.items():
+    ours = copy.deepcopy(OURS)  # without what another shape has left in a memory
+    for name, (loss, wanted_dense, wanted_lists) in ours.items():
         tasks[name, "dense"] = loss, dense, wanted_dense
         tasks[name, "index lists"] = loss, lists, wanted_lists
         tasks[name, "indices, read before"] = loss, sparse, wanted_lists
     mask = torch.rand(n, n_labels) < KNOWN
     for name in MASKED:
-        masked = partial(OURS[name][0], mask=mask)
+        masked = partial(ours[name][0], mask=mask)
         tasks[name, "dense, masked"] = masked, dense, 1.3
         tasks[name, "index lists, masked"] = masked, lists, 1.3
     seconds = measure(logits, tasks)
@@ -100,7 +103,7 @@ def rows(n: int, n_labels: int, threads: int) -> list[str]:
     for key, (_, _, wanted) in tasks.items():
         median, low = statistics.median(seconds[key]), min(seconds[key])
         if (n, n_labels) == SHAPES[-1] and key[0] in OURS:
-            wanted = WANTED_OF_SMALL
+            wanted = None if key[0] in NEWER else WANTED_OF_SMALL
         goal = f"≤ {wanted}" if wanted and (n, n_labels) in ON_TWO_THREADS else ""
         lines.append(
             f"| {n}×{n_labels} | {threads} | {key[0]} | {key[1]} | {1e3 * median:.2f} | {1e3 * low:.2f} "
