@@ -80,6 +80,17 @@ def test_tune_says_what_was_and_what_is(here):
     assert "tuned since, for micro-f1 on 80 examples of new.csv" in card
 
 
+def test_a_promised_rule_stands_beside_those_of_metrics(here):
+    words = ("--rule", "promised recall", "--level", 0.7, "--confidence", 0, "--folds", 2)
+    assert report("tune", *BOTH, *words)["rule"] == "promised recall"
+    model, data = load_model("run"), load_dataset("new.csv")
+    assert set(model.rules) == {"micro-f1", "macro-f1", "promised recall"}
+    assert model.for_metric("promised recall").rule is model.rules["promised recall"]
+    has_labels = np.diff(data.labels.indptr) > 0
+    recall = by_name("samples-recall")(data.labels[has_labels], model.predict(data.texts)[has_labels])
+    assert recall >= 0.7  # of the examples that it was tuned on, by the rule that was tuned last
+
+
 def test_the_tuned_rule_is_that_of_the_logits(here):
     report("tune", *BOTH, "--rule", "global threshold")
     model, data = load_model("run"), load_dataset("new.csv")
