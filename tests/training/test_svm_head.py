@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401, F811 - fixtures are imported, and tests take them by their names
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -14,7 +16,7 @@ import labelproof as lp
 from labelproof.models import Model
 from labelproof.training import MultiLabelClassifier, fit
 from labelproof.training.dense_svm import dense_svms
-from labelproof.training.svm import COSTS, linear_svms
+from labelproof.training.svm import COSTS, choose_cost, linear_svms
 
 RNG = np.random.default_rng(0)
 
@@ -103,12 +105,20 @@ def test_texts_are_learned_and_the_model_is_saved(config, texts, tmp_path):
     assert "Loss: squared hinge" in (tmp_path / "model" / "README.md").read_text()
 
 
-def test_the_validation_part_chooses_c(config, features):
-    noisy = features.with_labels(features.labels.toarray() ^ (RNG.random((120, 8)) < 0.2))
-    assert fit(config(head={"kind": "svm"}), noisy, progress=False).config.head.C < 1
+def test_held_out_examples_choose_a_small_c_where_labels_are_noisy():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2100, 60))
+    Y = (X @ rng.normal(size=(60, 8)) > 0) ^ (rng.random((2100, 8)) < 0.2)
+    features, labels = scipy.sparse.csr_array(X), scipy.sparse.csr_array(Y)
+    held_out = SimpleNamespace(labels=labels[100:])
+    assert choose_cost(features[:100], labels[:100], features[100:], held_out) < 0.3
+
+
+def test_c_is_one_of_those_tried_or_the_one_given(config, features):
+    assert fit(config(head={"kind": "svm"}), features, progress=False).config.head.C in COSTS
     without = config(head={"kind": "svm"}, data={"validation": 0.0}, decision={"kind": "fixed"})
-    assert fit(without, noisy, progress=False).config.head.C == 1
-    assert fit(config(head={"kind": "svm", "C": 7}), noisy, progress=False).config.head.C == 7
+    assert fit(without, features, progress=False).config.head.C == 1
+    assert fit(config(head={"kind": "svm", "C": 7}), features, progress=False).config.head.C == 7
 
 
 def test_an_encoder_that_is_to_be_trained_is_refused(config, features):
