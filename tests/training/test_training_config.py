@@ -56,11 +56,30 @@ def test_values_that_make_no_sense_are_refused_with_their_place():
     refused({"loss": {"kind": "entmax", "alpha": "much"}}, "loss: ")
 
 
-def test_the_template_is_the_default_configuration():
+def test_the_template_is_the_default_configuration_of_a_network():
     values = yaml.safe_load(TEMPLATE)
     assert values["data"].pop("path") == "data.csv"
     assert values["head"].pop("slack") == 50
-    assert TrainConfig.from_dict(values) == TrainConfig()
+    assert TrainConfig.from_dict(values) == TrainConfig.from_dict({"head": {"kind": "dft"}})
+
+
+@pytest.mark.parametrize("values", [{}, {"data": {"test": 0.2}}, {"head": {"budget": "5m"}}, {"trainer": {"seed": 3}}])
+def test_a_configuration_that_chooses_nothing_is_the_recipe(values):
+    assert TrainConfig.from_dict(values).head.kind == "auto"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"encoder": {"kind": "tfidf"}}, {"loss": {"kind": "focal"}}, {"decision": {"kind": "global"}}, {"head": {"k": 3}}]
+    + [{"trainer": {"epochs": 3}}, {"trainer": {"seed": 1, "lr": 0.1}}],
+)
+def test_what_the_recipe_would_overrule_makes_the_head_a_trained_one(values):
+    assert TrainConfig.from_dict(values).head.kind == "dft"
+
+
+def test_an_override_of_the_kind_keeps_the_options_of_the_kind_that_was_meant():
+    assert override({"head": {"slack": 7}}, ["head.kind=dft"]) == {"head": {"kind": "dft", "slack": 7}}
+    assert override({"head": {"budget": "5m"}}, ["head.kind=dft"]) == {"head": {"kind": "dft"}}
 
 
 def test_the_template_names_every_kind_and_every_key_of_the_trainer():

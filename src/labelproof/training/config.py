@@ -23,6 +23,7 @@ __all__ = [
     "LossConfig",
     "TrainConfig",
     "TrainerConfig",
+    "implied_head",
 ]
 
 PositiveInt = Annotated[int, Field(ge=1)]
@@ -230,7 +231,8 @@ class TrainConfig(Section):
         support vector machine for each label on an encoder that trains nothing: it is solved, and neither the loss
         nor the trainer's options matter. Where C is not given the validation part chooses it. "auto" (metric, budget)
         is the recipe: views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and
-        encoder, loss, decision and trainer (but its seed) do not matter.
+        encoder, loss, decision and trainer (but its seed) do not matter. Where no kind is given it is "auto", unless
+        something else is given that the recipe would choose itself; then it is "dft".
     loss
         ``kind`` "bce", "focal", "asl", "apl", "hill", "splc", "zlpr", "two-way", "soft-top-k", "sigmoid-f1",
         "unbounded-f1", "confusion", "sparsemax", "entmax" or "pick-all-labels".
@@ -245,6 +247,8 @@ class TrainConfig(Section):
     >>> config = TrainConfig.from_dict({"loss": {"kind": "focal", "gamma": 1.0}, "trainer": {"epochs": 3}})
     >>> config.loss.options, config.head.kind
     ({'gamma': 1.0}, 'dft')
+    >>> TrainConfig.from_dict({"data": {"path": "data.csv"}, "trainer": {"seed": 1}}).head.kind
+    'auto'
     >>> TrainConfig.from_dict({"trainer": {"epoch": 3}})
     Traceback (most recent call last):
     labelproof.training.config.ConfigError: trainer.epoch is unknown: did you mean epochs?
@@ -257,6 +261,14 @@ class TrainConfig(Section):
     decision: DecisionConfig = DecisionConfig()
     trainer: TrainerConfig = TrainerConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _head_where_none_is_named(cls, values: Any) -> Any:
+        head = values.get("head", {}) if isinstance(values, Mapping) else None
+        if not isinstance(head, Mapping) or "kind" in head:
+            return values
+        return {**values, "head": {"kind": implied_head(values), **head}}
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TrainConfig":
         """Check nested mappings, as a YAML file gives them; what is wrong is a `ConfigError` of one sentence."""
@@ -268,6 +280,13 @@ class TrainConfig(Section):
     def to_dict(self) -> dict[str, Any]:
         """Return nested mappings that can be written as JSON or YAML; a None that is the default is left out."""
         return {name: _described(getattr(self, name)) for name in type(self).model_fields}
+
+
+def implied_head(values: Mapping[str, Any]) -> str:
+    """Return the kind of head of a configuration that names none: the recipe, unless it would overrule what is said."""
+    head, trainer = (section if isinstance(section := values.get(name), Mapping) else {} for name in ("head", "trainer"))
+    said = any(values.get(name) is not None for name in ("encoder", "loss", "decision")) or set(trainer) - {"seed"}
+    return "dft" if said or set(head) - HEAD_OPTIONS["auto"] else "auto"
 
 
 def _described(section: BaseModel) -> dict[str, Any]:

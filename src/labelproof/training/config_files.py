@@ -9,7 +9,7 @@ import yaml
 
 from labelproof.data.textfile import at, read_lines
 from labelproof.errors import DataFormatError
-from labelproof.training.config import ConfigError, TrainConfig
+from labelproof.training.config import ConfigError, TrainConfig, implied_head
 
 __all__ = ["override", "read_config"]
 
@@ -78,7 +78,7 @@ def override(values: dict[str, Any], words: Iterable[str]) -> dict[str, Any]:
     for section, name, value in changes:
         old = result.get(section)
         old = old if isinstance(old, dict) else {}
-        kept = {} if name == "kind" and old.get("kind", _default_kind(section)) != value else old
+        kept = {} if name == "kind" and old.get("kind", _default_kind(section, values)) != value else old
         result[section] = {**kept, name: value}
     return result
 
@@ -95,8 +95,8 @@ def _change(word: str) -> tuple[str, str, Any]:
         raise ConfigError((section, name), f"the value of {key} must be YAML, got {text!r}") from None
 
 
-def _default_kind(section: str) -> str | None:
-    return getattr(getattr(TrainConfig(), section, None), "kind", None)
+def _default_kind(section: str, values: dict[str, Any]) -> str | None:
+    return implied_head(values) if section == "head" else getattr(getattr(TrainConfig(), section, None), "kind", None)
 
 
 def _concerns(word: str, path: tuple[str, ...]) -> bool:

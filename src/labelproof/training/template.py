@@ -4,6 +4,7 @@ __all__ = ["TEMPLATE"]
 
 TEMPLATE = """\
 # What `labelproof train` reads. Every key may be left out; the values here are the defaults unless a comment says so.
+# With `data` alone (and `trainer.seed`) it is the recipe, head.kind: auto, which chooses all that follows.
 
 data:
   path: data.csv            # no default: a file, [features, labels], a folder, a known name, or {train: ..., test: ...}
@@ -19,7 +20,8 @@ encoder:
   kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options
 
 head:
-  kind: dft                 # dft: every set of up to k labels can be predicted; bottleneck (d); linear (relu);
+  kind: dft                 # auto (metric, budget): the recipe, to which encoder, loss and decision do not matter;
+                            # dft: every set of up to k labels can be predicted; bottleneck (d); linear (relu);
                             # svm (C): a linear support vector machine for each label, with encoder.hidden: null
   # k: 10                   # by default the most active labels of a training example
   slack: 50                 # learnable columns beside the 2k + 1 fixed ones
