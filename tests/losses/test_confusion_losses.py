@@ -167,6 +167,14 @@ def test_a_memory_of_earlier_batches_stands_in_for_absent_labels():
     torch.testing.assert_close(loss.memory[2], 0.5 * y1.sum(0) + y2.sum(0))
 
 
+@pytest.mark.parametrize("n_labels", [3, 6])
+def test_a_memory_of_other_labels_is_refused(n_labels):
+    loss = SigmoidF1Loss(empty="memory")
+    loss(torch.randn(4, 5), torch.zeros(4, 5))
+    with pytest.raises(ValueError, match=rf"memory must have the shape \(4, {n_labels}\) .* got \(4, 5\)"):
+        loss(torch.randn(4, n_labels), torch.zeros(4, n_labels))
+
+
 def test_a_label_that_was_never_positive_is_skipped_by_the_memory():
     logits, targets = a_batch(6, 3)
     targets[:, 0] = 0

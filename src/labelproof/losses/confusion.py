@@ -175,6 +175,8 @@ def loss_and_counts(
     if aim.by_example and counts is not None:
         raise ValueError("counts must be None for average='samples', whose losses of examples add up, got a tensor")
     logits = promote(logits)
+    if memory is not None and memory.shape != (shape := (4,) if aim.average == "micro" else (4, logits.shape[-1])):
+        raise ValueError(f"memory must have the shape {shape} of the counts of these logits, got {tuple(memory.shape)}")
     counting, of_label = _read_counting(logits, targets, **options)
     weight = read_example_weight(options.get("example_weight"), logits) if aim.by_example else of_label
     rows, alone = as_rows(logits), counts is None and process_group is None

@@ -284,7 +284,9 @@ class TrainConfig(Section):
 
 def implied_head(values: Mapping[str, Any]) -> str:
     """Return the kind of head of a configuration that names none: the recipe, unless it would overrule what is said."""
-    head, trainer = (section if isinstance(section := values.get(name), Mapping) else {} for name in ("head", "trainer"))
+    head, trainer = (
+        section if isinstance(section := values.get(name), Mapping) else {} for name in ("head", "trainer")
+    )
     said = any(values.get(name) is not None for name in ("encoder", "loss", "decision")) or set(trainer) - {"seed"}
     return "dft" if said or set(head) - HEAD_OPTIONS["auto"] else "auto"
 
