@@ -70,8 +70,14 @@ def test_a_configuration_that_chooses_nothing_is_the_recipe(values):
 
 @pytest.mark.parametrize(
     "values",
-    [{"encoder": {"kind": "tfidf"}}, {"loss": {"kind": "focal"}}, {"decision": {"kind": "global"}}, {"head": {"k": 3}}]
-    + [{"trainer": {"epochs": 3}}, {"trainer": {"seed": 1, "lr": 0.1}}],
+    [
+        {"encoder": {"kind": "tfidf"}},
+        {"loss": {"kind": "focal"}},
+        {"decision": {"kind": "global"}},
+        {"head": {"k": 3}},
+        {"trainer": {"epochs": 3}},
+        {"trainer": {"seed": 1, "lr": 0.1}},
+    ],
 )
 def test_what_the_recipe_would_overrule_makes_the_head_a_trained_one(values):
     assert TrainConfig.from_dict(values).head.kind == "dft"
