@@ -20,7 +20,7 @@ import labelproof as lp
 from exact_oracle import is_argmaxable
 from labelproof.search import engine, few_features
 
-__all__ = ["DOMAINS", "Case", "judge", "main", "run"]
+__all__ = ["DOMAINS", "ROUND", "Case", "judge", "main", "run"]
 
 SETS_A_LAYER = 8
 RULES = ("sigmoid", "topk", "sparsemax")
@@ -96,6 +96,26 @@ DOMAINS = {
     "mixed": mixed,
     "fractional box": lambda rng, d: tuple(np.sort(rng.normal(size=(2, d)), axis=0)),
 }
+
+
+def _centre(rng, d):
+    return rng.normal(size=d) if rng.random() < 0.5 else whole(rng, d)
+
+
+def blocks(rng, d):
+    """Each feature by itself, or all but one together, in domains of any kind."""
+    widths = [1] * d if rng.random() < 0.5 else [n for n in (d - 1, 1) if n]
+    kinds = [None, "nonnegative", "unit", (-1.0, 2.0), ("unit", 0.75), ("ball", 1.5)]
+    return "blocks", [(n, kinds[rng.integers(len(kinds))]) for n in widths]
+
+
+ROUND = {  # these may leave sets undecided whose region only touches the ball
+    "unit": lambda _rng, _d: "unit",
+    "ball": lambda rng, _d: ("ball", float(rng.choice([1.0, 0.3, 2.5]))),
+    "ball with centre": lambda rng, d: ("ball", float(rng.choice([1.0, 0.5])), _centre(rng, d)),
+    "blocks": blocks,
+}
+DOMAINS |= ROUND
 COMBINATIONS = list(itertools.product(RULES, TIES, DOMAINS))
 
 
@@ -148,7 +168,7 @@ def _judge_one(case, active, status):
     truth = is_argmaxable(case.weight, active, **case.options)
     if status < 0:
         return "undecided", ""
-    if bool(status) != truth:
+    if truth is not None and bool(status) != truth:
         return "wrong", f"{active} was said to be {OUTCOMES[1 - status]}"
     return OUTCOMES[1 - status], ""
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-__all__ = ["fourier_motzkin", "is_argmaxable", "logit", "simplex"]
+__all__ = ["feasible_point", "fourier_motzkin", "is_argmaxable", "logit", "simplex", "within_balls"]
 
 
 def is_argmaxable(
@@ -53,7 +53,68 @@ def is_argmaxable(
         total = [sum(W[i][j] for i in active) for j in range(d + 1)]
         excess = sum(b[i] for i in active) - 1 / Fraction(t)
         rows += [(total, excess, False), ([-entry for entry in total], -excess, False)]
-    return (decide or simplex)(rows + _domain_rows(domain, d, len(W[0])))
+    box, balls = _parts(domain, d)
+    rows += _domain_rows(box, d, len(W[0]))
+    if balls:
+        return within_balls(rows, balls)
+    return (decide or simplex)(rows)
+
+
+def _parts(domain, d):
+    """Return a domain as one box, and balls (first feature, end, radius, centre)."""
+    if isinstance(domain, tuple) and isinstance(domain[0], str) and domain[0] == "blocks":
+        low, high, balls, start = [], [], [], 0
+        for width, part in domain[1]:
+            box, inner = _parts(part, width)
+            ends = (-math.inf, math.inf) if box is None else (0, math.inf) if isinstance(box, str) else box
+            for side, end in zip((low, high), ends, strict=True):
+                side += np.broadcast_to(np.asarray(end, dtype=object), (width,)).tolist()
+            balls += [(start + a, start + b, radius, centre) for a, b, radius, centre in inner]
+            start += width
+        return (low, high), balls
+    if domain == "unit" if isinstance(domain, str) else False:
+        domain = ("unit", 1.0)
+    if isinstance(domain, tuple) and isinstance(domain[0], str):
+        kind, radius, *centre = domain
+        middle = np.broadcast_to(np.asarray(centre[0] if centre else 0.0, dtype=object), (d,)).tolist()
+        ball = (0, d, Fraction(radius), [Fraction(c) for c in middle])
+        return ("nonnegative" if kind == "unit" else None), [ball]
+    return domain, []
+
+
+def within_balls(rows, balls, most_cuts=None):
+    """Whether some point satisfies every row and is in every ball; None if it is not known.
+
+    Outer polytopes, each cut by a tangent plane where the last point was outside, can refute; a point of one that is in
+    the balls, or becomes so when it is moved there, proves.
+    """
+    rows, n = list(rows), len(rows[0][0])
+    for start, stop, radius, centre in balls:
+        for j in range(start, stop):
+            unit = [Fraction(int(k == j)) for k in range(n)]
+            step = centre[j - start]
+            rows += [(unit, radius - step, False), ([-entry for entry in unit], radius + step, False)]
+    for _ in range(most_cuts or (40 if n <= 5 else 4)):
+        point = feasible_point(rows)
+        if point is None:
+            return False
+        moved, cuts = list(point), []
+        for start, stop, radius, centre in balls:
+            steps = [x - c for x, c in zip(point[start:stop], centre, strict=True)]
+            square = sum(step * step for step in steps)
+            if square > radius * radius:
+                largest = max(abs(step) for step in steps)
+                whole = [round(step / largest * 2**24) for step in steps]
+                length = Fraction(math.isqrt(sum(w * w for w in whole) << 80) + 1, 2**40)  # rounded up
+                normal = [Fraction(0)] * n
+                normal[start:stop] = [Fraction(-w) for w in whole]
+                shift = sum(w * c for w, c in zip(whole, centre, strict=True))
+                cuts.append((normal, radius * length + shift, False))
+                moved[start:stop] = [c + w * radius / length for w, c in zip(whole, centre, strict=True)]
+        if not cuts or _satisfies([(*_integers(a, c), strict) for a, c, strict in rows], moved):
+            return True
+        rows += cuts
+    return None
 
 
 def _domain_rows(domain, d, n_unknowns):
@@ -77,14 +138,17 @@ def logit(p):
 
 
 def simplex(rows):
-    """Whether some point satisfies every row; checks the point, or the multipliers that refute the rows.
+    """Whether some point satisfies every row."""
+    return not rows or feasible_point(rows) is not None
+
+
+def feasible_point(rows):
+    """Return a point that satisfies every row, or None; checks the point, or the multipliers that refute the rows.
 
     Row i defines a slack s_i = a_i·u + c_i - ε (no ε if not strict), to be ≥ 0 for an infinitesimal ε.
     The table holds integers with D · basic = table · (nonbasic, 1, ε). First the free u become basic, then
     Bland's rule repairs the first negative slack by the first slack that can, until none is or none can.
     """
-    if not rows:
-        return True
     n, m = len(rows[0][0]), len(rows)  # slacks are numbered 0..m-1, the unknowns m..m+n-1
     rows = [(*_integers(a, c), strict) for a, c, strict in rows]
     table = [[*a, c, -int(strict)] for a, c, strict in rows]
@@ -106,7 +170,7 @@ def simplex(rows):
                 if nonbasic[j] < m:
                     multipliers[nonbasic[j]] = -table[r][j]
             assert _refutes(rows, multipliers)
-            return False
+            return None
         j = min(entering, key=nonbasic.__getitem__)
         table, D = _pivot(table, D, r, j)
         basic[r], nonbasic[j] = nonbasic[j], basic[r]
@@ -117,7 +181,7 @@ def simplex(rows):
         eps = Fraction(1, 2 ** (2**k) // 2)  # 1, 1/2, 1/8, 1/128, ...: one of them is small enough
         point = [(real + eps * infinitesimal) / D for real, infinitesimal in ends]
         if _satisfies(rows, point):
-            return True
+            return point
     raise AssertionError("the final table gives no point")
 
 

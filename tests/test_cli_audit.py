@@ -182,7 +182,10 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "Y.txt", "--require", "header.csv"], "required must hold at least one label set"),
         (["NaN.npz", "--labels", "Y.txt"], "NaN.npz"),
         (["W.npz", "--labels", "wide.txt"], "7"),
-        (["W.npz", "--labels", "Y.txt", "--domain", "north"], "domain must be nonnegative or LOW,HIGH"),
+        (
+            ["W.npz", "--labels", "Y.txt", "--domain", "north"],
+            "domain must be nonnegative, unit, ball,RADIUS or LOW,HIGH",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(folder, words, message):

@@ -65,9 +65,9 @@ def test_an_error_that_is_not_ours_is_told_with_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": "another"}, "a result of version 1"),
-        ({"version": 2}, "a result of version 1"),
-        ({"version": 0}, "a result of version 1"),
+        ({"format": "another"}, "a result of version 1 or 2"),
+        ({"version": 3}, "a result of version 1 or 2"),
+        ({"version": 0}, "a result of version 1 or 2"),
         ({"rule": "softmax"}, "a known rule"),
         ({"ties": "closed"}, "a known rule and treatment of ties"),
         ({"temperature": 0.0}, "a positive temperature"),

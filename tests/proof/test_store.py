@@ -261,8 +261,8 @@ def test_a_foreign_file_is_refused(path):
 
 def test_a_file_of_a_future_version_says_who_wrote_it(path):
     saved(path)
-    rewrite(path, version=2, written_by="labelproof 9.0")
-    with pytest.raises(DataFormatError, match=r"expected version 1 .* got 2: .*\(labelproof 9\.0\)"):
+    rewrite(path, version=3, written_by="labelproof 9.0")
+    with pytest.raises(DataFormatError, match=r"expected version 1 or 2 .* got 3: .*\(labelproof 9\.0\)"):
         lp.load_verification(path, WEIGHT)
 
 

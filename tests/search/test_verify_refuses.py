@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import labelproof as lp
+from labelproof.proof.domains import FORMS
 from labelproof.proof.labels import LabelSets
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
@@ -274,7 +275,7 @@ def test_a_box_of_another_shape_is_refused():
     ids=repr,
 )
 def test_a_domain_of_another_kind_is_refused(domain):
-    refuse(f"domain must be None, 'nonnegative' or (low, high), got {domain!r}", domain=domain)
+    refuse(f"domain must be {FORMS}, got {domain!r}", domain=domain)
 
 
 def test_a_box_may_be_open_to_infinity_or_a_point():

@@ -80,7 +80,15 @@ def describe_domain(layer: OutputLayer) -> str:
     >>> from labelproof.proof.regions import make_layer
     >>> describe_domain(make_layer([[1.0]], domain=(-1, 1)))
     'inputs within [-1, 1]'
+    >>> describe_domain(make_layer([[1.0]], domain="unit"))
+    'nonnegative inputs within 1 of 0'
     """
+    if layer.balls:
+        whole = len(layer.balls) == 1 and layer.balls[0].stop - layer.balls[0].start == layer.d
+        centre = "" if not any(ball.centre.any() for ball in layer.balls) else " of a centre"
+        signed = "nonnegative inputs" if layer.low is not None and not layer.low.any() else "inputs"
+        radius = f"within {layer.balls[0].radius:.6g}{centre or ' of 0'}" if whole else "within balls of some features"
+        return f"{signed} {radius}"
     low, high = _common(layer.low, -np.inf), _common(layer.high, np.inf)
     if (low, high) == (-np.inf, np.inf):
         return "every input"

@@ -123,4 +123,7 @@ class _Served:
             inside &= (x >= self.layer.low).all(axis=1)
         if self.layer.high is not None:
             inside &= (x <= self.layer.high).all(axis=1)
+        for ball in self.layer.balls:
+            away = x[:, ball.start : ball.stop] - ball.centre
+            inside &= np.linalg.norm(away, axis=1) < ball.radius * (1 - 1e-12)
         return inside

@@ -35,13 +35,18 @@ def read_thresholds(text: str) -> float | Array:
 
 
 def parse_domain(text: str | None) -> Any:
-    """Read ``nonnegative`` or two bounds for all features, as in ``-1,1`` or ``0,inf``."""
-    if text is None or text == "nonnegative":
+    """Read ``nonnegative``, ``unit``, ``ball,RADIUS`` or two bounds for all features, as in ``-1,1`` or ``0,inf``."""
+    if text is None or text in ("nonnegative", "unit"):
         return text
+    kind, _, radius = text.partition(",")
     try:
+        if kind in ("unit", "ball"):
+            return kind, float(radius)
         low, high = (float(end) for end in text.split(","))
     except ValueError as error:
-        raise ValueError(f"domain must be nonnegative or LOW,HIGH, as in -1,1, got {text!r}") from error
+        raise ValueError(
+            f"domain must be nonnegative, unit, ball,RADIUS or LOW,HIGH, as in -1,1, got {text!r}"
+        ) from error
     return low, high
 
 

@@ -36,7 +36,7 @@ InactiveTies = Annotated[str, typer.Option(metavar="open|inactive", help="'inact
 FoundDomain = Annotated[
     str | None,
     typer.Option(
-        metavar="free|nonnegative|LOW,HIGH",
+        metavar="free|nonnegative|unit|ball,RADIUS|LOW,HIGH",
         help="Which features reach the layer; by default what the model tells.",
         show_default=False,
     ),

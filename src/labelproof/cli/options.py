@@ -74,7 +74,11 @@ Ties = Annotated[
 ]
 Domain = Annotated[
     str | None,
-    typer.Option(metavar="nonnegative|LOW,HIGH", help="Which features occur; by default all.", show_default=False),
+    typer.Option(
+        metavar="nonnegative|unit|ball,RADIUS|LOW,HIGH",
+        help="Which features occur; by default all.",
+        show_default=False,
+    ),
 ]
 LabelNames = Annotated[
     Path | None,

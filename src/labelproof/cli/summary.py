@@ -42,13 +42,17 @@ def counts(v: Verification, which: Any = slice(None)) -> dict[str, int]:
 def assumptions(v: Verification) -> dict[str, str]:
     """Say which classifier the verdicts are about, beside its weights: what a result file states by itself."""
     layer = v.layer
-    free = layer.low is None and layer.high is None
-    nonnegative = layer.low is not None and layer.high is None and not layer.low.any()
+    free = layer.low is None and layer.high is None and not layer.balls
+    nonnegative = layer.low is not None and layer.high is None and not layer.low.any() and not layer.balls
     return {
         "rule": layer.rule,
         "thresholds": "½" if layer.theta is None else "those of the file",
         "ties": layer.ties,
-        "domain": "all features" if free else "features ≥ 0" if nonnegative else "features within the file's bounds",
+        "domain": "all features"
+        if free
+        else "features ≥ 0"
+        if nonnegative
+        else "features within the file's bounds" + (" and balls" if layer.balls else ""),
     }
 
 

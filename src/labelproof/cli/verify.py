@@ -190,7 +190,7 @@ def _print_verdicts(v: "Verification", names: Sequence[str] | None, seconds: flo
         out.print(f"The logit of {which} is always 0, so nothing can be predicted; consider --ties inactive.")
     if found["unargmaxable"]:
         never = f"{plural(found['unargmaxable'], 'label set')} ({percent(found['unargmaxable'], found['sets'])})"
-        where = " in the domain" if v.layer.low is not None or v.layer.high is not None else ""
+        where = " in the domain" if v.layer.low is not None or v.layer.high is not None or v.layer.balls else ""
         out.print(f"{never} cannot be predicted, whatever the input{where}. Smallest conflicts:")
         out.print(summary.conflict_table(v, summary.smallest_conflicts(v), names))
         out.print()

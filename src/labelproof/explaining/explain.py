@@ -103,7 +103,9 @@ def explain_label_set(
     time_limit: float | None = None,
 ) -> Explanation:
     """Explain one label set, given by ascending indices, of a layer that is already held exactly; see `explain`."""
-    if has_features_to_spare(layer):  # too wide for the search of neighbours: the verdict must do
+    if layer.balls or has_features_to_spare(
+        layer
+    ):  # too wide, or too round, for the search of neighbours: the verdict must do
         alone = LabelSets(layer.n_labels, np.array([0, len(active)]), active)
         certificate = pack(layer, alone, decide(layer, alone, n_jobs=1, time_limit=time_limit))[0]
         distance = int(isinstance(certificate, Unargmaxable))

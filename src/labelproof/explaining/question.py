@@ -80,7 +80,7 @@ class Question:
         error = None if layer.offset_error is None else layer.offset_error[labels]
         some = replace(layer, weight=layer.weight[labels], offset=offset, offset_error=error)
         sets = read_label_sets([np.flatnonzero(np.isin(labels, self.active))], n)
-        evidence = decide(some, sets, time_limit=time_limit)[0]
+        evidence = decide(some, sets, time_limit=time_limit, prepared=prepare(some))[0]  # by rows alone
         if evidence.conflict is None:
             return evidence
         rows = evidence.conflict

@@ -108,6 +108,8 @@ class Wording:
         return "its logit is never negative" if self.layer.ties == "open" else "its logit is always positive"
 
     def _within(self, extra: tuple[str, ...]) -> str:
+        if "domain" in extra:
+            return " of the domain"
         features = sorted({int(name[name.index("[") + 1 : -1]) for name in extra if "[" in name})
         if not features:
             return ""

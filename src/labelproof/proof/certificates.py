@@ -1,6 +1,8 @@
 """The three verdicts on a label set, each with its evidence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
 
@@ -43,7 +45,8 @@ class Unargmaxable:
     conflict
         Label indices, ascending.
     extra
-        Names of further rows of the system that take part: scale, sum_le, sum_ge, low[j], high[j].
+        Names of further rows of the system that take part: scale, sum_le, sum_ge, low[j], high[j]; or domain, the
+        inequality that the sum of the rows of the labels stays below its largest value on the domain.
     """
 
     conflict: tuple[int, ...]
@@ -51,10 +54,14 @@ class Unargmaxable:
     _layer: OutputLayer = field(repr=False)
     _active: npt.NDArray[np.int64] = field(repr=False)
     _rows: npt.NDArray[np.int64] = field(repr=False)
+    _weights: tuple[Fraction, ...] | None = field(default=None, repr=False)
 
     @property
     def multipliers(self) -> tuple[int, ...]:
-        """Positive integers, one for each label of the conflict; with them the signed rows add up to zero."""
+        """Positive integers, one for each label of the conflict; with them the signed rows add up to zero.
+
+        Where the domain takes part, they add up to what is negative (or zero) on the domain.
+        """
         return self._all_multipliers[: len(self.conflict)]
 
     @property
@@ -64,13 +71,20 @@ class Unargmaxable:
 
     @cached_property
     def _all_multipliers(self) -> tuple[int, ...]:
+        if self._weights is not None:
+            return (*_coprime(self._weights), 1)
         exact = exact_multipliers(self._layer, self._active, self._rows)
         if exact is None:
             raise CertificateError("expected rows with one linear dependence, of positive multipliers, got none")
-        common = lcm(*(m.denominator for m in exact))
-        whole = [int(m * common) for m in exact]
-        divisor = gcd(*whole)
-        return tuple(m // divisor for m in whole)
+        return _coprime(exact)
+
+
+def _coprime(multipliers: Sequence[Fraction]) -> tuple[int, ...]:
+    """Return integers in the same proportions."""
+    common = lcm(*(m.denominator for m in multipliers))
+    whole = [int(m * common) for m in multipliers]
+    divisor = gcd(*whole)
+    return tuple(m // divisor for m in whole)
 
 
 @dataclass(frozen=True)

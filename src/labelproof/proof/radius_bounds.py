@@ -139,6 +139,8 @@ class Radii:
         n, n_labels, d = len(self.sets), layer.n_labels, layer.d
         if layer.rule != "sigmoid":
             return f"expected no radii with rule={layer.rule!r}, got some"
+        if layer.balls:
+            return "expected no radii with features in a ball, got some"
         if not LEAST_BOX <= self.box <= MOST_BOX:
             return f"expected a box from {LEAST_BOX} to {MOST_BOX}, got {self.box}"
         if self.lower.shape != (n,) or self.upper.shape != (n,) or self.centers.shape != (n, d):

@@ -6,11 +6,12 @@ A label set can be predicted iff some vector v = (x, s, τ) satisfies one inequa
 row                     inequality                                 present
 ======================  =========================================  ==========================================
 label i                 ±(w_i·x + offset_i·s − τ) > 0 (or ≥ 0)     always; + if active, − if not
-scale                   s > 0                                      with an offset or a box, and for sparsemax
+scale                   s > 0                                      with an offset, box or ball; for sparsemax
 sum_le, sum_ge          t·Σ_active(z_i − τ) ≤ s and ≥ s            sparsemax
 low j, high j           x_j ≥ low_j·s and x_j ≤ high_j·s           for each finite bound of the domain
 ======================  =========================================  ==========================================
 
+A ball, ‖x − c·s‖ ≤ R·s over some features, is no row: `weighted_conflicts` and `witnesses` take it into account.
 τ is present for the rules topk and sparsemax. With a scale the input is x/s, without one the system is a cone
 in x. All numbers are the stored floats taken as rationals: the offset b_i − θ_i is held as an unevaluated sum of
 two floats.
@@ -26,6 +27,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
+from labelproof.proof.domains import Ball, Domain, read_domain
+from labelproof.proof.exact_arrays import finite_array
+
 __all__ = [
     "Domain",
     "OutputLayer",
@@ -40,7 +44,6 @@ __all__ = [
 
 Rule = Literal["sigmoid", "topk", "sparsemax"]
 Ties = Literal["open", "inactive"]
-Domain = Literal["nonnegative"] | tuple[Any, Any] | None
 Floats = npt.NDArray[np.float64]
 
 
@@ -60,6 +63,8 @@ class OutputLayer:
         The t of the support of sparsemax(t·z).
     theta
         float64 (n_labels,) or None: logits of the thresholds, rounded once, which the offset contains.
+    balls
+        Parts of the features that are within a ball each, besides their bounds.
     """
 
     weight: Floats
@@ -71,6 +76,7 @@ class OutputLayer:
     high: Floats | None
     temperature: float = 1.0
     theta: Floats | None = None
+    balls: tuple[Ball, ...] = ()
 
     @property
     def n_labels(self) -> int:
@@ -89,9 +95,11 @@ class OutputLayer:
 
     @property
     def is_cone(self) -> bool:
-        """Whether logits and domain are homogeneous in x: no offset, and no bound other than 0."""
+        """Whether logits and domain are homogeneous in x: no offset, no ball, and no bound other than 0."""
         bounds = [b for b in (self.low, self.high) if b is not None]
-        return self.offset is None and not any(bool(np.any(np.isfinite(b) & (b != 0))) for b in bounds)
+        return (
+            self.offset is None and not self.balls and not any(bool(np.any(np.isfinite(b) & (b != 0))) for b in bounds)
+        )
 
     @property
     def has_threshold(self) -> bool:
@@ -226,7 +234,7 @@ def make_layer(
     ``theta``, the logits of thresholds as a layer keeps them, can take the place of thresholds.
     """
     require_subnormals()
-    exact_weight = _finite("weight", weight)
+    exact_weight = finite_array("weight", weight)
     if exact_weight.ndim != 2 or 0 in exact_weight.shape:
         raise ValueError(f"weight must have shape (n_labels, d) with n_labels, d ≥ 1, got {exact_weight.shape}")
     n_labels, d = exact_weight.shape
@@ -243,10 +251,9 @@ def make_layer(
     elif theta is not None:
         theta = _per_label("theta", theta, n_labels)
     offset, offset_error = _offset(bias, theta, n_labels)
-    low, high = _bounds(domain, d)
-    return OutputLayer(
-        np.ascontiguousarray(exact_weight), offset, offset_error, rule, ties, low, high, float(temperature), theta
-    )
+    low, high, balls = read_domain(domain, d)
+    numbers = np.ascontiguousarray(exact_weight), offset, offset_error
+    return OutputLayer(*numbers, rule, ties, low, high, float(temperature), theta, balls)
 
 
 def require_subnormals() -> None:
@@ -258,29 +265,8 @@ def require_subnormals() -> None:
         )
 
 
-def _real(name: str, values: Any) -> Floats:
-    """Return a new float64 array of numbers that it holds exactly."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must be an array, got rows of different lengths") from error
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise ValueError(f"{name} must hold real numbers of at most 64 bits, got dtype {array.dtype}")
-    if array.dtype.kind in "iu" and np.max(np.abs(array.astype(object)), initial=0) > 2**53:
-        raise ValueError(f"{name} must hold integers of at most 2**53, so that float64 holds them exactly")
-    return array.astype(np.float64)
-
-
-def _finite(name: str, values: Any) -> Floats:
-    exact = _real(name, values)
-    if not np.isfinite(exact).all():
-        where = tuple(int(k) for k in np.argwhere(~np.isfinite(exact))[0])
-        raise ValueError(f"{name} must be finite, got {exact[where]} at index {where}")
-    return exact
-
-
 def _per_label(name: str, values: Any, n_labels: int) -> Floats:
-    array = _finite(name, values)
+    array = finite_array(name, values)
     if array.shape != (n_labels,):
         raise ValueError(f"{name} must have shape ({n_labels},) to match the weight's rows, got {array.shape}")
     return array
@@ -300,36 +286,10 @@ def _offset(bias: Any, theta: Floats | None, n_labels: int) -> tuple[Floats | No
 
 
 def _logits(name: str, thresholds: Any, n_labels: int) -> Floats:
-    t = _finite(name, thresholds)
+    t = finite_array(name, thresholds)
     if t.shape not in ((), (n_labels,)):
         raise ValueError(f"{name} must be one number or have shape ({n_labels},), got {t.shape}")
     if not ((t > 0) & (t < 1)).all():
         wrong = t[~((t > 0) & (t < 1))].flat[0]
         raise ValueError(f"{name} must be probabilities strictly between 0 and 1, got {wrong}")
     return np.array(np.broadcast_to(logit(t), (n_labels,)))
-
-
-def _bounds(domain: Domain, d: int) -> tuple[Floats | None, Floats | None]:
-    if domain is None:
-        return None, None
-    if isinstance(domain, str):
-        if domain != "nonnegative":
-            raise ValueError(f"domain must be None, 'nonnegative' or (low, high), got {domain!r}")
-        return np.zeros(d), None
-    if not isinstance(domain, (tuple, list)) or len(domain) != 2:
-        raise ValueError(f"domain must be None, 'nonnegative' or (low, high), got {domain!r}")
-    low, high = (_bound(name, b, d) for name, b in zip(("low", "high"), domain, strict=True))
-    wrong = np.flatnonzero((low > high) | (low == np.inf) | (high == -np.inf))
-    if len(wrong):
-        j = wrong[0]
-        raise ValueError(f"domain must have low ≤ high, got low={low[j]} and high={high[j]} for feature {j}")
-    return low, high
-
-
-def _bound(name: str, bound: Any, d: int) -> Floats:
-    array = _real(f"domain's {name}", bound)
-    if array.shape not in ((), (d,)):
-        raise ValueError(f"domain's {name} must be one number or have shape ({d},), got {array.shape}")
-    if np.isnan(array).any():
-        raise ValueError(f"domain's {name} must not be NaN")
-    return np.array(np.broadcast_to(array, (d,)))

@@ -20,6 +20,7 @@ from labelproof.proof.margins import UnitWeights, margin
 from labelproof.proof.radius_bounds import Radii, RadiusBounds
 from labelproof.proof.regions import OutputLayer, require_subnormals
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
+from labelproof.proof.weighted_conflicts import weighted_conflict_fault
 from labelproof.proof.witnesses import witness_faults
 
 __all__ = ["Verification"]
@@ -44,6 +45,8 @@ class Verification(Sequence[Certificate]):
         Set i has the conflict ``conflict_rows[conflict_ptr[i]:conflict_ptr[i + 1]]``, in the numbering of `regions`.
     fractions, reasons
         Witnesses that are no floats, and why sets are undecided, by set.
+    multipliers
+        By set, the multipliers of those conflicts that bring them (see `weighted_conflicts`), one for each row.
     certified
         Whether the evidence was kept.
     radii, eps
@@ -62,6 +65,7 @@ class Verification(Sequence[Certificate]):
     certified: bool = True
     radii: Radii | None = field(default=None, repr=False)
     eps: float = 1e-8
+    multipliers: dict[int, tuple[Fraction, ...]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -82,7 +86,9 @@ class Verification(Sequence[Certificate]):
             rows = self._conflict(i)
             labels, extra = rows[rows < self.layer.n_labels], rows[rows >= self.layer.n_labels]
             names = tuple(self.layer.row_name(row) for row in extra.tolist())
-            return Unargmaxable(tuple(labels.tolist()), names, self.layer, self.label_sets[i], rows)
+            weights = self.multipliers.get(i)
+            names += ("domain",) if weights is not None else ()
+            return Unargmaxable(tuple(labels.tolist()), names, self.layer, self.label_sets[i], rows, weights)
         return Undecided(self.reasons[i])
 
     def _require_evidence(self) -> None:
@@ -154,7 +160,7 @@ class Verification(Sequence[Certificate]):
             yes, no = which[self.status[which] == 1].tolist(), which[self.status[which] == 0].tolist()
             found = witness_faults(
                 self.layer, floats, self.label_sets.take(yes), [self._witness(i) for i in yes]
-            ) + conflict_faults(self.layer, self.label_sets.take(no), [self._conflict(i) for i in no])
+            ) + self._conflict_faults(no)
             return [(i, fault) for i, fault in zip(yes + no, found, strict=True) if fault is not None]
 
         starts = range(0, len(self), 64)
@@ -166,6 +172,16 @@ class Verification(Sequence[Certificate]):
                 advance(min(64, len(self) - start))
         if self.radii is not None:
             self._check_radii(self.radii, floats, n_jobs)
+
+    def _conflict_faults(self, which: list[int]) -> list[str | None]:
+        plain = [i for i in which if i not in self.multipliers]
+        found = conflict_faults(self.layer, self.label_sets.take(plain), [self._conflict(i) for i in plain])
+        faults = dict(zip(plain, found, strict=True))
+        for i in which:
+            if i in self.multipliers:
+                given = self._conflict(i), self.multipliers[i]
+                faults[i] = weighted_conflict_fault(self.layer, self.label_sets[i], *given)
+        return [faults[i] for i in which]
 
     def _check_radii(self, radii: Radii, floats: FloatRows, n_jobs: int | None) -> None:
         one, nine = (RadiusBounds(self.layer, floats, radii.box, slacks=slacks) for slacks in (1.0, 9.0))
@@ -200,6 +216,9 @@ class Verification(Sequence[Certificate]):
                 return f"label set {i} is not proven: expected a witness, got none"
             if self.status[i] == -1 and i not in self.reasons:
                 return f"label set {i}: expected a reason why it is undecided, got none"
+        for i, weights in self.multipliers.items():
+            if not isinstance(weights, tuple):
+                return f"label set {i} is not proven: expected a tuple of multipliers, got {type(weights).__name__}"
         for i, x in self.fractions.items():
             if not isinstance(x, tuple) or not all(isinstance(c, (Fraction, int)) for c in x):
                 return f"label set {i} is not proven: expected a witness of fractions, got others"

@@ -32,6 +32,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Witness = Floats | tuple[Fraction, ...]
 UNIT = 2.0**-53  # rounding to nearest changes a number by at most this share of it
+WIDE = 2048  # columns from which most of a witness may be 0
 TINY = 2.0**-1073  # more than what underflow can change one product
 
 
@@ -67,6 +68,8 @@ def float_rows(layer: OutputLayer) -> FloatRows:
         exponents[:] = exponents.max()
     scaled = times_power_of_two(rows, -exponents[:, None])
     inexact = np.flatnonzero((times_power_of_two(scaled, exponents[:, None]) != rows).any(axis=1))
+    if rows.shape[1] > WIDE:
+        scaled = np.asfortranarray(scaled)  # few columns of it are read at a time
     norms = np.linalg.norm(scaled, axis=1) * (1 + relative_error(rows.shape[1])) + rows.shape[1] * 2.0**-500
     return FloatRows(scaled, norms, inexact, int(exponents.max()))
 

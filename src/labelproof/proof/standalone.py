@@ -8,9 +8,10 @@ float is taken as the rational number that it is, and all arithmetic is in integ
 The classifier gives label i the logit z_i(x) = w_i·x + b_i − θ_i, where θ_i is the logit of the label's threshold. It
 predicts the label set A at x if z_i > τ for each i in A and z_i < τ for every other label (ties "inactive": z_i ≤ τ):
 with τ = 0 for the rule sigmoid, with some τ for topk, and for sparsemax with the τ that has t·Σ_A (z_i − τ) = 1. The
-features are within bounds, low ≤ x ≤ high. What can be proven of A:
+features are within bounds, low ≤ x ≤ high, and some of them together may be within a ball, ‖x − c‖ ≤ R: this is the
+domain. What can be proven of A:
 
-*Argmaxable*: by a witness, an x within the bounds at which all these inequalities hold.
+*Argmaxable*: by a witness, an x of the domain at which all these inequalities hold.
 
 *Unargmaxable*: by a conflict. If x gave A, then v = (x, s, τ) with s = 1 would satisfy each of these rows:
 
@@ -23,6 +24,14 @@ features are within bounds, low ≤ x ≤ high. What can be proven of A:
 
 A conflict names some of them, one strict at least, that have numbers λ > 0 with Σ λ_r row_r = 0, and no other
 dependence. The inequalities, added up with these λ, read 0 > 0. So no x gives A.
+
+A conflict may also bring numbers λ > 0 for rows of labels, and of the sum. Added up they read p·x + β·s − 0·τ ≥ 0, and
+> 0 with a strict row among them. No x of the domain gives A if p·x + β is below that for all of them, and it is at most
+
+    β + Σ_j max(low_j p_j, high_j p_j) + Σ_balls (p'·c + R‖p'‖),    j in no ball,
+
+where p' is p in the features of the ball, but 0 where p_j < 0 and low_j ≥ 0, since p_j x_j ≤ 0 there. Square roots are
+rounded up.
 
 *The radius*, rule sigmoid: the largest ε such that some x, also within ±box, has y_i z_i(x) ≥ ε‖w_i‖ for each label
 with w_i ≠ 0, where y_i = 1 in A and −1 elsewhere; 0 if there is none. A centre x proves it from below. Numbers ν ≥ 0
@@ -87,6 +96,8 @@ class Layer:
     exponents: list[int]  # (n_labels,): no number of the label reaches 2**exponent; ν is for its row over that
     is_usual: bool  # whether all numbers are so far from 2**±1074 that double precision has its usual rounding errors
 
+    balls: Sequence[tuple[int, int, Fraction, Sequence[Fraction]]] = ()  # first feature, end, radius, centre
+
     def coefficients(self, i: int) -> list[int]:
         """Return z_i − τ over (x, s, τ), times ``unit``."""
         return [*self.weight[i], self.offset[i], 0 if self.rule == "sigmoid" else -self.unit]
@@ -108,12 +119,18 @@ class Claim(NamedTuple):
     status: int
     evidence: Sequence[Any]
     radius: tuple[Any, ...] | None  # box, lower bound, upper bound, centre, labels, their ν
+    weights: Sequence[Fraction] | None = None  # λ of a conflict that brings them
 
 
 def prove(layer: Layer, claims: Sequence[Claim]) -> None:
     """Prove every claim, or raise a ProofError that names the label set and what is wrong."""
-    for i, (active, status, evidence, radius) in enumerate(claims):
-        if status >= 0 and (fault := (conflict_fault, witness_fault)[status](layer, active, evidence)):
+    for i, (active, status, evidence, radius, weights) in enumerate(claims):
+        fault = None
+        if status == 0 and weights is not None:
+            fault = weighted_fault(layer, active, evidence, weights)
+        elif status >= 0:
+            fault = (conflict_fault, witness_fault)[status](layer, active, evidence)
+        if fault:
             raise ProofError(f"label set {i} is not proven: {fault}")
         if radius is not None and (fault := radius_fault(layer, active, *radius)):
             raise ProofError(f"the radius of label set {i} is not proven: {fault}")
@@ -126,6 +143,10 @@ def witness_fault(layer: Layer, active: frozenset[int], x: Sequence[float | Frac
     for j, (c, low, high) in enumerate(zip(x, layer.low, layer.high, strict=True)):
         if (low is not None and c < low) or (high is not None and c > high):
             return f"feature {j} of its witness is outside the domain"
+    for start, stop, reach, centre in layer.balls:
+        steps = [Fraction(c) - m for c, m in zip(x[start:stop], centre, strict=True)]
+        if sum(step * step for step in steps) > reach * reach:
+            return f"its witness is outside the ball of features {start} to {stop - 1}"
     numerators, q = _integers(x)
     z = layer.logits(numerators, q)
     if layer.rule == "topk" and len(active) in (0, len(z)):  # τ above, or below, all logits
@@ -171,8 +192,49 @@ def conflict_fault(layer: Layer, active: frozenset[int], numbers: Sequence[int])
     return None
 
 
+def weighted_fault(
+    layer: Layer, active: frozenset[int], numbers: Sequence[int], weights: Sequence[Fraction]
+) -> str | None:
+    """Return None if the rows of these numbers, added up with these weights, leave no x of the domain; else why not."""
+    n_labels, d = len(layer.weight), len(layer.low)
+    sums = {n_labels + 1, n_labels + 2} if layer.rule == "sparsemax" else set()
+    if not numbers or any(a >= b for a, b in pairwise(numbers)) or not {*numbers} <= {*range(n_labels), *sums}:
+        return "its conflict is not an ascending list of labels, or of sums"
+    if len(weights) != len(numbers) or not min(weights) > 0:
+        return "its conflict has not one positive multiplier for each row"
+    over = layer.temperature.denominator  # a row of the sum is times that
+    factors, _ = _integers(w / over if r in sums else w for w, r in zip(weights, numbers, strict=True))
+    rows = [whole_row(layer, number, active) for number in numbers]
+    *p, beta, tau = (sum(map(mul, factors, column)) for column in zip(*rows, strict=True))
+    if tau:
+        return "its conflict's multipliers leave the threshold in the sum"
+    most, left = Fraction(beta), set(range(d))
+    for start, stop, reach, centre in layer.balls:
+        pairs = zip(p[start:stop], layer.low[start:stop], strict=True)
+        kept = [0 if c < 0 and low is not None and low >= 0 else c for c, low in pairs]
+        square = sum(map(mul, kept, kept)) << 256
+        root = math.isqrt(square)
+        most += reach * Fraction(root + (root * root < square), 2**128) + sum(map(mul, kept, centre))
+        left -= set(range(start, stop))
+    ends = [(p[j], layer.high[j] if p[j] > 0 else layer.low[j]) for j in left if p[j]]
+    if any(bound is None for _, bound in ends):
+        return "its conflict's sum has no bound on the domain"
+    most += sum(c * bound for c, bound in ends)
+    strict = any(r < n_labels and (layer.ties == "open" or r in active) for r in numbers)
+    return None if most < 0 or (most == 0 and strict) else "its conflict's sum is not negative on the domain"
+
+
 def system_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
-    """Return a row over (x, s, τ) times a positive number that makes it coprime integers; [] if there is no such row.
+    """Return a row times a positive number that makes it coprime integers; [] if there is no such row."""
+    row = whole_row(layer, number, active)
+    divisor = math.gcd(*row)
+    if divisor:
+        return [c // divisor for c in row]
+    return row if number < len(layer.weight) else []
+
+
+def whole_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
+    """Return a row over (x, s, τ) times a positive number, `Layer.unit` for a label; zeros if there is no such row.
 
     They are numbered: the labels, scale, sum_le, sum_ge, low 0, low 1, …, high 0, high 1, …
     """
@@ -180,7 +242,7 @@ def system_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
     if kind < 0:
         row = [c if number in active else -c for c in layer.coefficients(number)]
     elif kind == 0:  # without offsets, and bounds other than 0, nothing depends on s
-        row[d] = int(layer.rule == "sparsemax" or layer.has_offset or any([*layer.low, *layer.high]))
+        row[d] = int(layer.rule == "sparsemax" or layer.has_offset or any([*layer.balls, *layer.low, *layer.high]))
     elif kind <= 2 and layer.rule == "sparsemax":
         t, over = layer.temperature.as_integer_ratio()
         row = [t * sum(column) for column in zip(row, *map(layer.coefficients, active), strict=True)]
@@ -189,10 +251,7 @@ def system_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
     elif kind > 2 and (bound := (layer.low + layer.high)[kind - 3]) is not None:
         row[d], row[(kind - 3) % d] = bound.as_integer_ratio()
         row[d if kind - 3 < d else (kind - 3) % d] *= -1
-    divisor = math.gcd(*row)
-    if divisor:
-        return [c // divisor for c in row]
-    return row if kind < 0 else []
+    return row
 
 
 def only_dependence(rows: list[list[int]]) -> list[int] | None:
@@ -336,7 +395,9 @@ def _take(arrays: dict[str, Array], name: str, kind: str, *shape: int | None) ->
 def _header(arrays: dict[str, Array]) -> dict[str, Any]:
     header: dict[str, Any] = json.loads(bytes(_take(arrays, "header", "u1", None)).decode())
     names, box, eps, t = (header[name] for name in ("label_names", "box", "eps", "temperature"))
-    _require(header["format"] == "labelproof verification" and header["version"] == 1, "a result of version 1")
+    _require(
+        header["format"] == "labelproof verification" and header["version"] in (1, 2), "a result of version 1 or 2"
+    )
     _require(header["rule"] in RULES and header["ties"] in TIES, "a known rule and treatment of ties")
     _require(isinstance(t, float) and 0 < t < math.inf, "a positive temperature")
     _require(isinstance(eps, float) and 0 <= eps < math.inf, "a number eps ≥ 0")
@@ -380,7 +441,20 @@ def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Ar
         *(_rows(numbers[: n * d], d), numbers[n * d :], unit, has_offset),
         exponents=[math.frexp(max(map(abs, (*w, o))))[1] for w, o in zip(_rows(flat, d), offset, strict=True)],
         is_usual=all(2.0**-400 < abs(x) < 2.0**400 for x in (*flat, *offset, header["box"]) if x),
+        balls=_balls(arrays, d),
     )
+
+
+def _balls(arrays: dict[str, Array], d: int) -> list[tuple[int, int, Fraction, list[Fraction]]]:
+    if not any(name in arrays for name in ("ball_ends", "ball_radius", "ball_centre")):
+        return []
+    ends, reach = _take(arrays, "ball_ends", "i8", None, 2), _take(arrays, "ball_radius", "f8", None)
+    centre = list(map(Fraction, _take(arrays, "ball_centre", "f8", d)))  # no NaN, and no infinity
+    _require(len(ends) == 2 * len(reach) and all(0 < r < math.inf for r in reach), "balls of positive radius")
+    parts = _rows(ends, 2)
+    _require(all(0 <= a < b <= d for a, b in parts), "balls of some features each")
+    _require(all(b <= a for (_, b), (a, _) in pairwise(parts)), "balls that do not overlap")
+    return [(a, b, Fraction(r), centre[a:b]) for (a, b), r in zip(parts, reach, strict=True)]
 
 
 def _bounds(arrays: dict[str, Array], side: str, d: int, free: float) -> list[Fraction | None]:
@@ -402,6 +476,7 @@ def _claims(header: dict[str, Any], arrays: dict[str, Array], layer: Layer) -> l
     status, point_of = _take(arrays, "status", "i1", n), _take(arrays, "point_of", "i8", n)
     points = _rows(_take(arrays, "points", "f8", None, d), d)
     fractions = {int(i): list(map(_fraction, x)) for i, x in header["fractions"].items()}
+    weights = {int(i): list(map(_fraction, x)) for i, x in header.get("multipliers", {}).items()}
     undecided = {int(i) for i, _ in header["reasons"].items()}
     yes = [i for i in range(n) if status[i] == 1]
     _require(all(a < b for labels in sets for a, b in pairwise(labels)), "ascending labels in each set")
@@ -413,6 +488,7 @@ def _claims(header: dict[str, Any], arrays: dict[str, Array], layer: Layer) -> l
         evidence[i] = points[point_of[i]] if point_of[i] >= 0 else fractions[i]
     radii: dict[int, Any] = {}
     if header["box"] is not None:
+        _require(not layer.balls, "no radii with features in a ball")
         m, box = len(yes), [Fraction(header["box"])] * len(yes)
         lower, upper = _take(arrays, "radius_lower", "f8", m), _take(arrays, "radius_upper", "f8", m)
         centres = _rows(_take(arrays, "radius_centers", "f8", m, d), d)
@@ -420,7 +496,7 @@ def _claims(header: dict[str, Any], arrays: dict[str, Array], layer: Layer) -> l
         nu = _parts(arrays, "radius_ptr", "radius_multipliers", m)
         _require(yes == list(_take(arrays, "radius_sets", "i8", m)), "a radius for each argmaxable set")
         radii = dict(zip(yes, zip(box, lower, upper, centres, labels, nu, strict=True), strict=True))
-    return [Claim(frozenset(sets[i]), status[i], evidence[i], radii.get(i)) for i in range(n)]
+    return [Claim(frozenset(sets[i]), status[i], evidence[i], radii.get(i), weights.get(i)) for i in range(n)]
 
 
 def _parts(arrays: dict[str, Array], pointers: str, name: str, n: int, stop: int | None = None) -> list[Sequence[Any]]:
@@ -456,7 +532,10 @@ def main(paths: Sequence[str]) -> int:
     print(f"Rule {layer.rule}: {RULES[layer.rule]}.\nTies {layer.ties}: {TIES[layer.ties]}.")
     low, high = {*layer.low}, {*layer.high}
     words = "all features" if low == {None} else "nonnegative features" if low == {Fraction(0)} else ""
-    print(f"Domain: {words if words and high == {None} else 'features within the bounds in the file'}.")
+    words = words if words and high == {None} else "features within the bounds in the file"
+    for start, stop, reach, centre in layer.balls:
+        words += f", those from {start} to {stop - 1} within {float(reach):.17g} of {'a point' if any(centre) else '0'}"
+    print(f"Domain: {words}.")
     return 0
 
 

@@ -12,7 +12,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
+from labelproof.proof.domains import arrays_of_balls, balls_of_arrays
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.radius_bounds import Radii
 from labelproof.proof.regions import OutputLayer, make_layer
@@ -34,7 +35,8 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-FORMAT, VERSION = "labelproof verification", 1
+FORMAT = "labelproof verification"
+VERSIONS = (1, 2)  # the second has balls in the domain, or conflicts with multipliers; other files are as before
 
 
 def save_verification(
@@ -54,9 +56,10 @@ def save_verification(
     layer, sets = verification.layer, verification.label_sets
     if label_names is not None and len(label_names) != layer.n_labels:
         raise ValueError(f"label_names must hold {layer.n_labels} names, one for each label, got {len(label_names)}")
+    weights = verification.multipliers
     header = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 2 if layer.balls or weights else 1,
         "written_by": f"labelproof {installed_version('labelproof')}",
         "n_labels": layer.n_labels,
         "d": layer.d,
@@ -68,6 +71,7 @@ def save_verification(
         "eps": verification.eps,
         "box": None if verification.radii is None else verification.radii.box,
         "fractions": {i: [_ratio(c) for c in x] for i, x in verification.fractions.items()},
+        "multipliers": {i: [_ratio(c) for c in given] for i, given in weights.items()},
         "reasons": verification.reasons,
         "label_names": None if label_names is None else list(label_names),
     }
@@ -82,6 +86,7 @@ def save_verification(
         "conflict_rows": verification.conflict_rows,
         **{f"radius_{name}": getattr(verification.radii, name) for name in _RADII_ARRAYS if verification.radii},
         **{name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None},
+        **arrays_of_balls(layer.balls, layer.d),
     }
     with _replacing(Path(path)) as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
@@ -152,6 +157,7 @@ class _Header:
     eps: float
     box: float | None
     fractions: dict[int, tuple[Fraction, ...]]
+    multipliers: dict[int, tuple[Fraction, ...]]
     reasons: dict[int, str]
     label_names: list[str] | None
 
@@ -178,12 +184,16 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
         raw = json.loads(arrays["header"].tobytes().decode())
         if raw["format"] != FORMAT:
             raise DataFormatError(f"{name}: expected the format {FORMAT!r}, got {raw['format']!r}")
-        if raw["version"] != VERSION:
+        if raw["version"] not in VERSIONS:
             raise DataFormatError(
-                f"{name}: expected version {VERSION} of the format, got {raw['version']!r}: "
+                f"{name}: expected version 1 or 2 of the format, got {raw['version']!r}: "
                 f"read it with the release that wrote it ({raw.get('written_by')})"
             )
-        fractions = {int(i): tuple(_fraction(c) for c in x) for i, x in raw["fractions"].items()}
+        raw.setdefault("multipliers", {})
+        ratios = {
+            field: {int(i): tuple(_fraction(c) for c in x) for i, x in raw[field].items()}
+            for field in ("fractions", "multipliers")
+        }
         reasons = {int(i): str(reason) for i, reason in raw["reasons"].items()}
         names = raw["label_names"]
         _require(names is None or len(names) == raw["n_labels"], "label_names", "one name for each label")
@@ -194,7 +204,7 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
         _require(_is_float(raw["eps"]) and raw["eps"] >= 0, "eps", "a number ≥ 0")
         _require(raw["box"] is None or _is_float(raw["box"]), "box", "a number")
         known = {field: raw[field] for field in _Header.__dataclass_fields__}
-        return _Header(**{**known, "fractions": fractions, "reasons": reasons})
+        return _Header(**{**known, **ratios, "reasons": reasons})
 
 
 def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bias: Any) -> OutputLayer:
@@ -205,6 +215,7 @@ def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bi
             _require(theta.shape == (header.n_labels,) and theta.dtype == np.float64, "theta", "one number a label")
             _require(bool(np.isfinite(theta).all()), "theta", "finite numbers")
         low, high = (_bounds(bound, arrays, header.d) for bound in ("low", "high"))
+        balls = balls_of_arrays(arrays, header.d)
     if np.shape(weight) != (header.n_labels, header.d):
         raise DataFormatError(
             f"{name}: made for a weight of shape {(header.n_labels, header.d)}, got {np.shape(weight)}"
@@ -218,6 +229,7 @@ def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bi
         domain=None if low is None and high is None else (_or(low, -np.inf), _or(high, np.inf)),
         temperature=header.temperature,
     )
+    layer = replace(layer, balls=balls)
     if sha256_of(layer.weight) != header.weight_sha256:
         raise DataFormatError(f"{name}: made for another weight of the same shape (the sha256 of its numbers differs)")
     with told_in_one_sentence(name):
@@ -294,6 +306,7 @@ def _verification(header: _Header, arrays: dict[str, Array], layer: OutputLayer)
         header.certified,
         None if header.box is None else _radii(header.box, arrays, layer),
         header.eps,
+        header.multipliers,
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, exact_offset, integers
-from labelproof.proof.rounding import TINY, UNIT, FloatRows, Logits, Witness, bounded_logits, scaled_point
+from labelproof.proof.rounding import TINY, UNIT, WIDE, FloatRows, Logits, Witness, bounded_logits, scaled_point
 
 __all__ = ["witness_faults"]
 
@@ -30,11 +30,18 @@ def witness_faults(
     if not sound:
         return faults
     points = [scaled_point(layer, witnesses[i]) for i in sound]
-    logits = np.array([point.v for point in points]) @ floats.rows.T  # (n_sets, n_labels)
+    logits = _products(floats.rows, np.array([point.v for point in points]))
     check = {"sigmoid": _sigmoid_fault, "topk": _topk_fault, "sparsemax": _sparsemax_fault}[layer.rule]
     for i, point, z in zip(sound, points, logits, strict=True):
         faults[i] = check(layer, sets[i], witnesses[i], bounded_logits(floats, point, z))
     return faults
+
+
+def _products(rows: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the products of points and rows (n_points, n_rows), without the columns in which a point is 0."""
+    if 8 * np.count_nonzero(points) > points.size or points.shape[1] <= WIDE:
+        return points @ rows.T
+    return np.array([v[v != 0] @ rows[:, v != 0].T for v in points])
 
 
 def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
@@ -50,7 +57,16 @@ def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
         if len(outside):
             j = int(outside[0])
             return f"feature {j}: expected a value {word} {bounds[j]}, got {_show(Fraction(values[j]))}"
+    for ball in layer.balls:
+        if _square_of_distance(x[ball.start : ball.stop], ball.centre) > Fraction(ball.radius) ** 2:
+            return f"features {ball.start} to {ball.stop - 1}: expected a point within the ball, got one outside"
     return None
+
+
+def _square_of_distance(x: Witness, centre: npt.NDArray[np.float64]) -> Fraction:
+    pairs = zip(x if isinstance(x, tuple) else x.tolist(), centre.tolist(), strict=True)
+    steps, denominator = integers([Fraction(a) - Fraction(c) if c else a for a, c in pairs if a != c])
+    return Fraction(sum(step * step for step in steps), denominator * denominator)
 
 
 def _sigmoid_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:

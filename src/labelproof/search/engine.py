@@ -14,6 +14,7 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
 from labelproof.proof.witnesses import witness_faults
+from labelproof.search.column_engine import decide_by_columns
 from labelproof.search.exact import float_witness, point_witness, settle
 from labelproof.search.few_features import has_features_to_spare, search_few_features
 from labelproof.search.findings import Finding
@@ -74,7 +75,16 @@ def decide(
     """
     if not len(sets):
         return []
-    if prepared is None and has_features_to_spare(layer):
+    is_wide = prepared is None and has_features_to_spare(layer)
+    if layer.balls or (is_wide and not (layer.low is None and layer.high is None)):
+
+        def by_rows(one: OutputLayer, some: LabelSets, seconds: float | None) -> list[Finding]:
+            if layer.balls:
+                return decide(one, some, n_jobs=n_jobs, time_limit=seconds)
+            return _decide_wide(one, some, n_jobs, seconds, lambda _: None)
+
+        return decide_by_columns(layer, sets, by_rows, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
+    if is_wide:
         return _decide_wide(layer, sets, n_jobs, time_limit, advance)
     with announcing_compilation(), one_blas_thread():
         prepared = prepared or prepare(layer)

@@ -23,6 +23,7 @@ class Finding:
     witness: Witness | None = None
     conflict: npt.NDArray[np.int64] | None = None
     reason: str = ""
+    multipliers: tuple[Fraction, ...] | None = None  # of a conflict that brings them
 
 
 def pack(layer: OutputLayer, label_sets: LabelSets, findings: list[Finding], *, keep: bool = True) -> Verification:
@@ -53,4 +54,5 @@ def pack(layer: OutputLayer, label_sets: LabelSets, findings: list[Finding], *, 
         fractions,
         {i: found.reason for i, found in enumerate(findings) if found.reason},
         keep,
+        multipliers={i: found.multipliers for i, found in enumerate(findings) if found.multipliers is not None},
     )

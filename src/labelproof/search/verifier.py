@@ -66,8 +66,10 @@ def verify(
         "open": all inequalities are strict, so a set that occurs only on a boundary does not count. "inactive": an
         inactive label may sit on the boundary, which is what ``logits > 0`` computes.
     domain
-        Which features the layer can get: None (all), "nonnegative" (after a ReLU), or (low, high), each a number or
-        of shape (d,), ±inf allowed.
+        Which features the layer can get: None (all), "nonnegative" (after a ReLU), (low, high), each a number or of
+        shape (d,), ±inf allowed; "unit" or ("unit", radius), nonnegative ones of norm ≤ 1 or radius (rows of TF-IDF);
+        ("ball", radius) or ("ball", radius, centre); or ("blocks", [(n_features, domain), ...]), a domain for each of
+        several parts. A region that only touches a ball may stay undecided.
     radius
         Also measure the Chebyshev radius of each argmaxable set's region, as in the paper's linear programme: the
         largest ε such that some x has every label at a distance ≥ ε from its boundary, |x_j| ≤ ``box``, within the
@@ -120,6 +122,8 @@ def verify(
     layer = _layer(weight, rule, bias=bias, thresholds=thresholds, ties=ties, domain=domain)
     if radius and layer.rule != "sigmoid":
         raise ValueError(f"radius goes with rule='sigmoid' only, got rule={layer.rule!r}")
+    if radius and layer.balls:
+        raise ValueError("radius goes with domains of bounds only, got features in a ball")
     sets = read_label_sets(labels, layer.n_labels)
     _require_size(sets, rule)
     with progress_bar("verifying", len(sets), show=progress) as advance:

@@ -1,0 +1,137 @@
+"""Decide label sets by `columns`, prove what it finds, and leave the rest to the search that knows rows only."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from math import frexp, inf
+
+import numpy as np
+
+from labelproof.foundation.threads import in_threads, one_blas_thread
+from labelproof.proof.conflicts import conflict_faults
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import OutputLayer
+from labelproof.proof.rounding import FloatRows, Witness, float_rows
+from labelproof.proof.weighted_conflicts import weighted_conflict_fault
+from labelproof.proof.witnesses import witness_faults
+from labelproof.search.columns import ColumnSearch
+from labelproof.search.findings import Finding
+from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, out_of_time, time_left
+
+__all__ = ["decide_by_columns", "is_proof"]
+
+AT_ONCE = 32  # label sets whose witnesses are proven together
+Others = Callable[[OutputLayer, LabelSets, float | None], list[Finding]]
+
+
+def decide_by_columns(
+    layer: OutputLayer,
+    sets: LabelSets,
+    others: Others,
+    *,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> list[Finding]:
+    """Return proven evidence for every label set of a layer with bounds, or with balls.
+
+    Parameters
+    ----------
+    others
+        Decides sets of a layer without balls, in at most so many seconds each.
+    """
+    start = now()
+    with one_blas_thread():
+        floats = float_rows(layer)
+        search = ColumnSearch(layer, floats)
+
+        def work(first: int) -> list[Finding]:
+            block = sets.slice(first, min(first + AT_ONCE, len(sets)))
+            return _proven(layer, floats, block, [_found(search, active, time_limit) for active in block])
+
+        found: list[Finding] = []
+        for some in in_threads(work, range(0, len(sets), AT_ONCE), n_jobs):
+            found += some
+            advance(sum(not one.reason for one in some))
+    left = [i for i, one in enumerate(found) if one.reason]
+    seconds = time_left(time_limit, start, len(sets))
+    if left and seconds != 0:
+        for i, one in zip(left, _by_rows(layer, floats, sets.take(left), others, seconds), strict=True):
+            found[i] = one
+    if time_limit is not None and time_left(time_limit, start, len(sets)) == 0:
+        found = [Finding(reason=out_of_time(time_limit)) if one.reason else one for one in found]
+    advance(len(left))
+    return found
+
+
+def _found(search: ColumnSearch, active: np.ndarray, time_limit: float | None) -> Finding:
+    try:
+        return search.search(active, deadline_after(time_limit))
+    except OutOfTimeError:
+        return Finding(reason=out_of_time(time_limit))
+
+
+def _proven(layer: OutputLayer, floats: FloatRows, sets: LabelSets, found: list[Finding]) -> list[Finding]:
+    """Return what was found where that is a proof, and reasons elsewhere."""
+    points = [(i, one.witness) for i, one in enumerate(found) if one.witness is not None]
+    faults = witness_faults(layer, floats, sets.take([i for i, _ in points]), [x for _, x in points])
+    for (i, _), fault in zip(points, faults, strict=True):
+        if fault is not None:
+            found[i] = Finding(reason=f"no proof: {fault}")
+    for i, one in enumerate(found):
+        if one.conflict is not None and not is_proof(layer, floats, sets.slice(i, i + 1), one):
+            found[i] = Finding(reason="no proof: the conflict's multipliers are not good enough")
+    return found
+
+
+def is_proof(layer: OutputLayer, floats: FloatRows, one: LabelSets, found: Finding) -> bool:
+    """Return whether what was found for one label set proves a verdict."""
+    if found.witness is not None:
+        return witness_faults(layer, floats, one, [found.witness]) == [None]
+    if found.conflict is None:
+        return False
+    if found.multipliers is None:
+        return conflict_faults(layer, one, [found.conflict]) == [None]
+    return weighted_conflict_fault(layer, one[0], found.conflict, found.multipliers) is None
+
+
+def _by_rows(
+    layer: OutputLayer, floats: FloatRows, sets: LabelSets, others: Others, seconds: float | None
+) -> list[Finding]:
+    """Decide on the larger domain without balls: its conflicts hold within, its witnesses if they are within."""
+    found = others(replace(layer, balls=()), sets, seconds)
+    if not layer.balls:
+        return found
+    shrinks = _shrinks(layer)
+    for i, one in enumerate(found):
+        if one.witness is not None and shrinks:
+            found[i] = one = Finding(witness=_shrunk(layer, one.witness))
+        if not one.reason and not is_proof(layer, floats, sets.slice(i, i + 1), one):
+            found[i] = Finding(reason="no proof: the region comes too close to the edge of the domain's ball")
+    return found
+
+
+def _shrinks(layer: OutputLayer) -> bool:
+    """Return whether a part of every input is an input of the same label set."""
+    ends = [end for end in (layer.low, layer.high) if end is not None]
+    centred = not any(ball.centre.any() for ball in layer.balls)
+    return (
+        centred
+        and layer.offset is None
+        and layer.rule != "sparsemax"
+        and not any(e[np.isfinite(e)].any() for e in ends)
+    )
+
+
+def _shrunk(layer: OutputLayer, x: Witness) -> Witness:
+    """Return a witness over a power of two that brings it into every ball."""
+    largest, least = max(abs(Fraction(c)) for c in x), min(ball.radius for ball in layer.balls)
+    if not largest:
+        return x
+    shift = largest.numerator.bit_length() - largest.denominator.bit_length() + layer.d.bit_length() + 2
+    shift = max(shift - frexp(least)[1], 0)
+    if isinstance(x, tuple):
+        return tuple(c / 2**shift for c in x)
+    small = np.ldexp(x, -shift)
+    exact = shift < inf and bool((np.ldexp(small, shift) == x).all())
+    return small if exact else tuple(Fraction(c) / 2**shift for c in x.tolist())

@@ -1,0 +1,367 @@
+"""Decide one label set at a time on a domain of bounds and balls, with the few columns and rows that matter to it.
+
+The point nearest to the middle of the domain at which the labels have some margin (`least_norm`) is a witness if it is
+within the domain and every other label agrees; labels that do not join the rows. Otherwise its multipliers may prove
+that there is none: p = Σ κ_i w_i over *all* columns, with the domain's support function (`proof.weighted_conflicts`).
+If they do not, the columns with the largest p_j join, or the margin asked for is made smaller. Where all bounds are 0
+or infinite the offset is one more column, and inputs are its multiples. Nothing returned here is trusted.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.proof.regions import OutputLayer, exact_offset
+from labelproof.proof.rounding import FloatRows
+from labelproof.search.exact_weights import exact_weights
+from labelproof.search.findings import Finding
+from labelproof.search.least_norm import Box, Nearest, nearest_point
+from labelproof.search.time_limits import stop_after
+
+__all__ = ["ColumnSearch"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+FEW = 600  # columns that are all taken at once
+PER_LABEL = 12  # columns that an active label brings along
+NEW_ROWS = 40
+MOST_ROUNDS = 120
+MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
+TINY = 1e-10  # sums that cancel to this share are taken for 0
+STEEP = 10.0  # the threshold's column is so many times a feature's
+CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
+LEAST_WEIGHT = 2.0**-36  # multipliers below this share of the largest are left out
+
+
+@dataclass(eq=False)
+class _Problem:
+    """One label set: the rows and columns that take part so far."""
+
+    active: Indices
+    signs: Floats  # (n_labels,)
+    rows: Indices
+    columns: Indices
+    lam: Floats  # one for each row, then one for the equality of sparsemax
+    theta: Floats  # (n_parts,): how hard it is to leave the middle, for each ball and for the rest
+    level: int = 0
+    threshold: float = 0.0  # where the threshold would be without rows, over STEEP
+
+
+class ColumnSearch:
+    """A layer, made ready to be searched."""
+
+    def __init__(self, layer: OutputLayer, floats: FloatRows) -> None:
+        self.layer, d = layer, layer.d
+        self.table = floats.rows.T  # (d or d + 2, n_labels)
+        self.norms = np.where(floats.norms > 0, floats.norms, 1.0)
+        self.unit = 2.0 ** -min(max(floats.exponent, -1000), 1000)  # of the logits where all rows share a scale
+        self.low = np.full(d, -np.inf) if layer.low is None else layer.low
+        self.high = np.full(d, np.inf) if layer.high is None else layer.high
+        self.part = np.full(d, len(layer.balls))  # the ball of each column
+        self.centre = np.clip(np.zeros(d), self.low, self.high)
+        self.radii = np.array([ball.radius for ball in layer.balls])
+        for k, ball in enumerate(layer.balls):
+            self.part[ball.start : ball.stop] = k
+            self.centre[ball.start : ball.stop] = ball.centre
+        finite = np.concatenate([end[np.isfinite(end)] for end in (self.low, self.high)])
+        self.is_scaled = not layer.balls and not finite.any() and layer.rule != "sparsemax"
+        self.reach = 1.0 if self.is_scaled else float(np.min([*self.radii, *np.abs(finite[finite != 0]), 1e300]))
+        self.offset = None if layer.offset is None else self.table[d]
+        self.unbounded = self.part == len(layer.balls)
+        optional = (self.low == 0) & (self.centre == 0)
+        self.always = np.arange(d) if d <= FEW else np.flatnonzero(~optional)
+        self.best = self._best_columns(optional) if d > FEW else np.empty((layer.n_labels, 0), np.int64)
+
+    def _best_columns(self, optional: npt.NDArray[np.bool_]) -> Indices:
+        """Return the columns with the largest weights of each label, of those that may be left out."""
+        columns = np.flatnonzero(optional)
+        count = min(PER_LABEL, len(columns))
+        best = np.empty((self.layer.n_labels, count), np.int64)
+        for i, row in enumerate(self.layer.weight):
+            best[i] = columns[np.argpartition(-row[columns], count - 1)[:count]] if count else 0
+        return best
+
+    def search(self, active: Indices, deadline: float) -> Finding:
+        """Return unproven evidence for one label set."""
+        with np.errstate(all="ignore"):
+            try:
+                found = self._search(active, deadline)
+            except np.linalg.LinAlgError:
+                found = None
+        return found or Finding(reason="the search in columns ended without a result")
+
+    def _search(self, active: Indices, deadline: float) -> Finding | None:
+        problem = self._start(active)
+        for _ in range(MOST_ROUNDS):
+            stop_after(deadline)
+            near = self._solve(problem)
+            if not np.isfinite(near.x).all():
+                return None
+            margin = self._margin(problem)
+            if near.lack <= 0.5 * margin and self._is_inside(problem, near.x):
+                if not self._add_rows(problem, near, margin):
+                    return Finding(witness=self._witness(problem, near.x))
+                continue
+            found = self._conflict(problem, near)
+            if not isinstance(found, Finding):
+                found = self._clean_conflict(problem, near) or found
+            if isinstance(found, Finding):
+                return found
+            if self._add_columns(problem, found) or self._change_theta(problem, near):
+                continue
+            problem.level += 1
+            if self.is_scaled or problem.level == len(MARGINS):
+                return None
+        return None
+
+    def _start(self, active: Indices) -> _Problem:
+        signs = np.full(self.layer.n_labels, -1.0)
+        signs[active] = 1.0
+        columns = np.union1d(self.always, self.best[active].ravel()).astype(np.int64)
+        theta = np.ones(len(self.radii) + 1)
+        if len(self.radii):
+            theta[:-1] = (self.radii.min() / self.radii) ** 2
+        return _Problem(active, signs, active, columns, np.zeros(len(active) + 1), theta)
+
+    def _clean_conflict(self, problem: _Problem, near: Nearest) -> Finding | None:
+        """Return a conflict of those rows alone whose multipliers are large, if that is one."""
+        lam = near.multipliers[: len(problem.rows)]
+        for share in CLEAN:
+            kept = lam > share * lam.max(initial=0.0)
+            if kept.all() or not kept.any():
+                continue
+            rows = replace(problem, rows=problem.rows[kept], lam=np.append(lam[kept], problem.lam[len(lam)]))
+            found = self._conflict(rows, self._solve(rows))
+            if isinstance(found, Finding):
+                return found
+        return None
+
+    def _solve(self, problem: _Problem) -> Nearest:
+        """Find the nearest point; the threshold counts for nothing, so its middle moves to where it was found."""
+        near = self._solve_once(problem)
+        if self.layer.has_threshold:
+            for _ in range(6):
+                before, problem.threshold = problem.threshold, float(near.x[-1])
+                if abs(problem.threshold - before) <= 1e-9 * np.abs(near.x).max():
+                    break
+                near = self._solve_once(problem)
+        return near
+
+    def _solve_once(self, problem: _Problem) -> Nearest:
+        """Find the nearest point for the rows and columns of a problem, and keep its multipliers as a start."""
+        rows, columns, layer = problem.rows, problem.columns, self.layer
+        scale = problem.signs[rows] / self.norms[rows]
+        G = (self.table[columns[:, None], rows] * scale).T
+        offset = np.zeros(len(rows)) if self.offset is None else self.offset[rows] * scale
+        theta, box = problem.theta[self.part[columns]], [end[columns] for end in (self.centre, self.low, self.high)]
+        t = np.full(len(rows), MARGINS[problem.level] * self.reach) - offset
+        extra: list[tuple[float, Floats]] = []  # lower bound and coefficients of further columns
+        if self.is_scaled:
+            t = np.ones(len(rows))
+            if self.offset is not None:
+                extra.append((0.0, offset))
+        if layer.has_threshold:
+            extra.append((-np.inf, -STEEP * scale))
+        if extra:
+            G = np.column_stack([G, *(column for _, column in extra)])
+            middle, low, high = box
+            box = [
+                np.concatenate([middle, np.zeros(len(extra) - 1), [problem.threshold]]),
+                np.append(low, [end for end, _ in extra]),
+                np.append(high, [np.inf] * len(extra)),
+            ]
+            theta = np.append(theta, np.ones(len(extra)))
+        is_equal = np.zeros(len(rows), np.bool_)
+        if layer.rule == "sparsemax":
+            row, target = self._sum(problem, columns)
+            G, t, is_equal = np.vstack([G, row]), np.append(t, target), np.append(is_equal, True)
+        middle, low, high = box
+        start, tolerance = problem.lam[: len(t)], (0.3 if self.is_scaled else 0.1) * self._margin(problem)
+        near = nearest_point(G, t, Box(middle, theta, low, high), start, is_equal, tolerance=tolerance)
+        problem.lam = np.append(near.multipliers, np.zeros(len(rows) + 1 - len(t)))
+        return near
+
+    def _margin(self, problem: _Problem) -> float:
+        return 1.0 if self.is_scaled else MARGINS[problem.level] * self.reach
+
+    def _sum(self, problem: _Problem, columns: Indices) -> tuple[Floats, float]:
+        """Return sparsemax's sum of the support as one row, and what it must be; the last column is the threshold's."""
+        active = problem.active
+        row = np.append(self.table[columns[:, None], active].sum(axis=1), -STEEP * len(active))
+        target = self.unit / self.layer.temperature
+        if self.offset is not None:
+            target -= float(self.offset[active].sum())
+        size = max(len(active), 1)
+        return row / size, target / size
+
+    def _is_inside(self, problem: _Problem, x: Floats) -> bool:
+        away = x[: len(problem.columns)] - self.centre[problem.columns]
+        part = self.part[problem.columns]
+        norms = np.array([np.linalg.norm(away[part == k]) for k in range(len(self.radii))])
+        return bool((norms <= self.radii * (1 - 1e-13)).all())
+
+    def _add_rows(self, problem: _Problem, near: Nearest, margin: float) -> bool:
+        """Add the labels that are furthest on the wrong side; return whether there are any."""
+        columns, x = problem.columns, near.x
+        used = x[: len(columns)] != 0
+        z = x[: len(columns)][used] @ self.table[columns[used]]
+        rest = x[len(columns) :]
+        if self.offset is not None:
+            z += self.offset * (rest[0] if self.is_scaled else 1.0)
+        if self.layer.has_threshold:
+            z -= STEEP * rest[-1]
+        margins = problem.signs * z / self.norms
+        margins[problem.rows] = np.inf
+        wrong = np.flatnonzero(margins < (0.02 if self.is_scaled else 0.25) * margin)
+        if not len(wrong):
+            return False
+        new = wrong[np.argsort(margins[wrong], kind="stable")[:NEW_ROWS]]
+        problem.rows = np.concatenate([problem.rows, new])
+        problem.lam = np.concatenate([problem.lam[:-1], np.zeros(len(new)), problem.lam[-1:]])
+        return True
+
+    def _witness(self, problem: _Problem, v: Floats) -> Floats:
+        x = np.zeros(self.layer.d) + np.where(self.low > 0, self.low, 0.0)
+        x[problem.columns] = v[: len(problem.columns)]
+        if self.is_scaled and self.offset is not None:
+            x /= max(v[len(problem.columns)], 1e-6 * np.abs(v).max(initial=1e-300))
+        return np.clip(x, self.low, self.high)
+
+    def _conflict(self, problem: _Problem, near: Nearest) -> Finding | Floats:
+        """Return the conflict that the multipliers prove, or how much each column speaks against it."""
+        rows = problem.rows
+        lam = near.multipliers[: len(rows)]
+        mu = float(near.multipliers[len(rows)]) if len(near.multipliers) > len(rows) else 0.0
+        lam = np.where(lam > LEAST_WEIGHT * lam.max(initial=0.0), lam, 0.0)
+        shares = problem.signs[rows] * lam / self.norms[rows]
+        labels, weight = rows, shares
+        if mu:
+            size = max(len(problem.active), 1)
+            labels, weight = np.append(rows, problem.active), np.append(shares, np.full(len(problem.active), mu / size))
+        used = weight != 0
+        labels, weight = labels[used], weight[used]
+        if not len(labels):
+            return np.zeros(self.layer.d)
+        return _Candidate(self, problem, lam, mu, labels, weight).judge()
+
+    def _add_columns(self, problem: _Problem, harm: Floats) -> bool:
+        harm = harm.copy()
+        harm[problem.columns] = 0.0
+        count = max(24 if self.is_scaled else 128, len(problem.columns) // 2)
+        if count >= len(harm):
+            new = np.flatnonzero(harm > 0)
+        else:
+            new = np.argpartition(-harm, count)[:count]
+            new = new[harm[new] > 0]
+        problem.columns = np.union1d(problem.columns, new).astype(np.int64)
+        return bool(len(new))
+
+    def _change_theta(self, problem: _Problem, near: Nearest) -> bool:
+        """Make it harder to leave the middle of a ball that the point is out of, where there is more than one part."""
+        parts = len(self.radii) + bool(self.unbounded.any())
+        if not len(self.radii) or parts == 1:
+            return False
+        part, before = self.part[problem.columns], problem.theta.copy()
+        away = near.x[: len(problem.columns)] - self.centre[problem.columns]
+        norms = np.array([np.linalg.norm(away[part == k]) for k in range(len(self.radii))])
+        ratio = norms / self.radii
+        problem.theta[:-1] *= np.clip(ratio, 0.3, 30.0)
+        problem.theta[:-1] /= problem.theta[:-1].max()
+        problem.theta[-1] = max(problem.theta[-1] * 0.1, 1e-12)
+        return bool(np.abs(np.log(problem.theta / before)).max() > 1e-3)
+
+
+class _Candidate:
+    """Multipliers of one label set over all columns: a conflict, perhaps."""
+
+    def __init__(
+        self, search: ColumnSearch, problem: _Problem, lam: Floats, mu: float, labels: Indices, weight: Floats
+    ) -> None:
+        self.search, self.problem, self.lam, self.mu, self.labels = search, problem, lam, mu, labels
+        exponents = self._row_exponents(labels)
+        self.weight = weight * np.ldexp(1.0, -exponents)
+        taken = search.layer.weight[labels]
+        self.pulls = self.weight @ taken
+        self.sizes = np.abs(self.weight) @ np.abs(taken)
+
+    def _row_exponents(self, labels: Indices) -> npt.NDArray[np.int64]:
+        """Return e of each label such that its row in the search's table is the stored one over 2**e."""
+        row, scaled = self.search.layer.weight[labels], self.search.table[: self.search.layer.d, labels].T
+        place = np.abs(row).argmax(axis=1)
+        at = np.arange(len(labels))
+        ratio = np.abs(row[at, place]) / np.abs(scaled[at, place])
+        return np.where(np.isfinite(ratio) & (ratio > 0), np.frexp(ratio)[1] - 1, 0).astype(np.int64)
+
+    def judge(self) -> Finding | Floats:
+        search, layer = self.search, self.search.layer
+        open_ended = search.unbounded
+        up, down = open_ended & (search.high == np.inf), open_ended & (search.low == -np.inf)
+        sizes = np.maximum(self.sizes, self.sizes.max() if layer.balls else 0.0)
+        tight = (np.abs(self.pulls) <= TINY * sizes) & (self.sizes > 0)
+        rising = np.where(up, self.pulls, 0.0).clip(min=0.0) + np.where(down, -self.pulls, 0.0).clip(min=0.0)
+        rising[tight] = 0.0
+        harm = rising if rising.any() else np.where(search.low == 0, self.pulls, 0.0).clip(min=0.0)
+        if rising.any():
+            return harm
+        offsets = np.zeros(len(self.labels)) if layer.offset is None else layer.offset[self.labels]
+        beta, size = self.weight @ offsets, np.abs(self.weight) @ np.abs(offsets)
+        if layer.rule == "sparsemax":
+            beta -= self._sum_multiplier()
+            size += abs(self._sum_multiplier())
+        value = beta + self._support()
+        equal = bool(search.is_scaled and abs(beta) <= TINY * size)
+        if not (value < 0 or equal):
+            return harm
+        found = self._exact(np.flatnonzero(tight & (up | down)), equal)
+        return harm if found is None else found
+
+    def _sum_multiplier(self) -> float:
+        """Return the multiplier of the row of the sum, which is Σ t·(z_i − τ) − 1, with its sign."""
+        exponent = self._row_exponents(self.problem.active[:1])
+        return self.mu / max(len(self.problem.active), 1) * 2.0 ** -float(exponent[0]) / self.search.layer.temperature
+
+    def _support(self) -> float:
+        search, total = self.search, 0.0
+        for k, ball in enumerate(search.layer.balls):
+            part = slice(ball.start, ball.stop)
+            kept = np.where((search.low[part] >= 0) & (self.pulls[part] < 0), 0.0, self.pulls[part])
+            total += float(kept @ ball.centre + search.radii[k] * np.linalg.norm(kept))
+        p, low, high = (end[search.unbounded] for end in (self.pulls, search.low, search.high))
+        low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+        return total + float(np.maximum(low * p, high * p).sum())
+
+    def _exact(self, tight: Indices, equal: bool) -> Finding | None:
+        """Return the conflict in fractions."""
+        layer, problem = self.search.layer, self.problem
+        used = self.lam > 0
+        rows, guess = problem.rows[used], (self.lam / self.search.norms[problem.rows])[used]
+        guess = guess * np.ldexp(1.0, -self._row_exponents(rows))
+        wanted = set(problem.active.tolist())
+        equations = [
+            [sign * Fraction(float(layer.weight[i, j])) for i, sign in self._signed(rows, wanted)]
+            for j in tight.tolist()
+        ]
+        if equal and layer.offset is not None:
+            equations.append([sign * exact_offset(layer, i) for i, sign in self._signed(rows, wanted)])
+        if layer.has_threshold:
+            equations.append([Fraction(sign) for _, sign in self._signed(rows, wanted)])
+        if layer.rule == "sparsemax" and self.mu:
+            row = layer.n_labels + (2 if self.mu > 0 else 1)
+            rows, guess = np.append(rows, row), np.append(guess, abs(self._sum_multiplier()))
+            sign, t = (1 if self.mu > 0 else -1), Fraction(layer.temperature)
+            for place, equation in enumerate(equations[:-1]):
+                column = int(tight[place])
+                total = sum(Fraction(float(layer.weight[i, column])) for i in problem.active.tolist())
+                equation.append(sign * t * total)
+            equations[-1].append(sign * t * len(wanted))
+        order = np.argsort(rows)
+        guess = guess / guess.max(initial=1e-300)
+        weights = exact_weights(guess, equations)
+        if weights is None:
+            return None
+        return Finding(conflict=rows[order], multipliers=tuple(weights[k] for k in order.tolist()))
+
+    def _signed(self, rows: Indices, wanted: set[int]) -> list[tuple[int, int]]:
+        return [(i, 1 if i in wanted else -1) for i in rows.tolist()]

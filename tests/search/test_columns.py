@@ -1,0 +1,178 @@
+"""Verdicts on balls, blocks and wide layers are true, proven, kept in files and proven again by the other checker."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import labelproof as lp
+from exact_oracle import is_argmaxable
+from labelproof.proof import standalone
+from labelproof.search import engine, few_features
+from labelproof.search.column_engine import _shrunk
+from labelproof.search.exact_weights import exact_weights
+
+DOMAINS = {
+    "unit": "unit",
+    "small": ("unit", 0.4),
+    "ball": ("ball", 0.8),
+    "moved": ("ball", 0.75, [1.0, -0.5, 0.25]),
+    "blocks": ("blocks", [(1, "unit"), (1, ("ball", 0.5)), (1, (-1.0, 1.0))]),
+    "half open": ("blocks", [(2, ("ball", 0.5)), (1, "nonnegative")]),
+}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("rule", ["sigmoid", "topk", "sparsemax"])
+@pytest.mark.parametrize("ties", ["open", "inactive"])
+def test_both_verdicts_on_round_domains_agree_with_cutting_planes(name, rule, ties, tmp_path):
+    rng = np.random.default_rng([len(name), len(rule), len(ties)])
+    known = 0
+    for _ in range(3):
+        weight, bias = rng.normal(size=(4, 3)), 0.6 * rng.normal(size=4)
+        sets = [np.flatnonzero(rng.random(4) < 0.5).tolist() for _ in range(5)]
+        options = {"bias": bias, "rule": rule, "ties": ties, "domain": DOMAINS[name]}
+        v = lp.verify(weight, sets, n_jobs=1, **options)
+        v.check(n_jobs=1)
+        for active, status in zip(sets, v.status.tolist(), strict=True):
+            truth = is_argmaxable(weight, active, **options)
+            known += truth is not None and status >= 0
+            assert status < 0 or truth is None or bool(status) == truth
+        v.save(tmp_path / "result.npz")
+        np.savez(tmp_path / "weights.npz", weight=weight, bias=bias)
+        again = lp.load_verification(tmp_path / "result.npz", weight, bias=bias)
+        again.check(n_jobs=1)
+        assert again.multipliers == v.multipliers
+        layer, claims = standalone.read(str(tmp_path / "result.npz"), str(tmp_path / "weights.npz"))
+        standalone.prove(layer, claims)
+    assert known >= 5
+
+
+def test_a_conflict_of_the_domain_says_so_and_has_whole_multipliers():
+    v = lp.verify([[3.0, 4.0], [0.0, 1.0]], [[0]], bias=[-6.0, 0.0], domain=("ball", 1.0))
+    certificate = v[0]
+    assert (certificate.conflict, certificate.extra) == ((0,), ("domain",))
+    assert (certificate.multipliers, certificate.extra_multipliers) == ((1,), (1,))
+
+
+def test_without_a_bias_a_ball_around_zero_changes_nothing():
+    rng = np.random.default_rng(3)
+    weight = rng.normal(size=(6, 3))
+    sets = rng.random((20, 6)) < 0.5
+    free = lp.verify(weight, sets, n_jobs=1)
+    ball = lp.verify(weight, sets, n_jobs=1, domain=("ball", 1e-3))
+    ball.check()
+    assert ball.status.tolist() == free.status.tolist()
+    assert {0, 1} <= set(free.status.tolist())
+    unit = lp.verify(weight, sets, n_jobs=1, domain="unit")
+    unit.check()
+    assert unit.status.tolist() == lp.verify(weight, sets, n_jobs=1, domain="nonnegative").status.tolist()
+
+
+def test_a_forged_multiplier_or_radius_is_found_out():
+    v = lp.verify([[3.0, 4.0], [0.0, 1.0]], [[0, 1], [1]], bias=[-5.1, -0.5], domain=("ball", 1.0))
+    assert v.status.tolist() == [0, 1]
+    v.multipliers[0] = tuple(-m for m in v.multipliers[0])
+    with pytest.raises(lp.CertificateError, match="label set 0 is not proven: expected 1 positive fractions"):
+        v.check()
+    v.multipliers[0] = [1]
+    with pytest.raises(lp.CertificateError, match="expected a tuple of multipliers, got list"):
+        v.check()
+    del v.multipliers[0]
+    with pytest.raises(lp.CertificateError, match="expected rows with one linear dependence"):
+        v.check()
+
+
+def wide(rng, n, d, mixed=()):
+    """Sparse weights of which some labels are below a mix of two others wherever features are nonnegative."""
+    weight = np.where(rng.random((n, d)) < 0.2, rng.normal(size=(n, d)), 0.0)
+    bias = -np.abs(rng.normal(size=n))
+    for i, one, other in mixed:
+        weight[i] = 0.5 * weight[one] + 0.5 * weight[other] - 0.01 * rng.random(d)
+        bias[i] = 0.5 * bias[one] + 0.5 * bias[other] - 0.01
+    return weight, bias
+
+
+@pytest.mark.parametrize("domain", ["nonnegative", (0.0, 1.0), (-0.5, 2.0), "unit"], ids=str)
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+def test_wide_layers_are_decided_by_few_columns(domain, rule):
+    rng = np.random.default_rng(5)
+    weight, bias = wide(rng, 12, 2500, [(10, 0, 1), (11, 2, 3)])
+    sets = [[0], [1, 5], [10], [11, 4], [2, 3, 7], [8]]
+    v = lp.verify(weight, sets, bias=bias, domain=domain, rule=rule, n_jobs=1)
+    v.check()
+    found = v.status.tolist()
+    if domain == (-0.5, 2.0):  # where a mix is not above its parts
+        assert min(found) >= 0
+        return
+    assert (found[0], found[1], found[2], found[4], found[5]) == (1, 1, 0, 1, 1)
+    assert found[3] == 0 or (domain, rule) == ("nonnegative", "topk")
+    assert 2 in v.multipliers
+
+
+def test_conflicts_of_wide_layers_are_those_of_the_exact_oracle(monkeypatch):
+    monkeypatch.setattr(few_features, "WIDE", 8)
+    rng = np.random.default_rng(6)
+    seen = set()
+    for _ in range(25):
+        weight = rng.integers(-2, 3, (3, 13)).astype(float)
+        weight[2] = weight[0] + weight[1] - (rng.random(13) < 0.2)
+        bias = np.append(rng.integers(-2, 2, 2), -2).astype(float)
+        for domain in ("nonnegative", (0.0, 2.0)):
+            v = lp.verify(weight, [[2], [0, 1], [0]], bias=bias, domain=domain, n_jobs=1)
+            v.check()
+            truth = [is_argmaxable(weight, s, bias=bias, domain=domain) for s in ([2], [0, 1], [0])]
+            assert v.status.tolist() == truth
+            seen |= set(v.status.tolist())
+    assert seen == {0, 1}
+
+
+def test_a_time_limit_that_is_over_leaves_sets_undecided():
+    rng = np.random.default_rng(7)
+    weight, bias = wide(rng, 12, 2500, [(10, 0, 1)])
+    v = lp.verify(weight, [[10], [0]], bias=bias, domain="unit", time_limit=0, n_jobs=1)
+    v.check()
+    assert v.status.tolist() == [-1, -1]
+    assert v.reasons[0] == "no proof within the time limit of 0 s"
+
+
+def test_numbers_beyond_floats_leave_no_warning_and_no_wrong_verdict():
+    weight = np.array([[1e300, 1e-300], [-1e300, 1e-310], [1.0, 1.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        v = lp.verify(weight, [[0], [1, 2], [0, 1]], domain=("ball", 1e-3), bias=[0.0, -1e-300, 1e300], n_jobs=1)
+    v.check()
+
+
+def test_a_witness_is_shrunk_by_a_power_of_two():
+    layer = engine.prepare(lp.proof.regions.make_layer(np.eye(2), domain=("ball", 0.25))).layer
+    assert _shrunk(layer, np.zeros(2)).tolist() == [0, 0]
+    small = _shrunk(layer, np.array([3.0, -5.0]))
+    assert np.linalg.norm(small) <= 0.25
+    assert small[0] / small[1] == -0.6
+    assert _shrunk(layer, (Fraction(1, 3), Fraction(1))) == (Fraction(1, 3) / 32, Fraction(1, 32))
+
+
+@pytest.mark.parametrize(
+    ("guess", "equations", "found"),
+    [
+        ([1.0, 2.0], [], [Fraction(1, 4), Fraction(1, 2)]),
+        ([1.0, 1.0], [[1, -1]], [Fraction(1, 2), Fraction(1, 2)]),
+        ([1.0, 0.3333], [[1, -3]], None),
+        ([1.0, 1.0], [[1, 1]], "none"),
+        ([1.0, 1.0], [[1, 0], [0, 1]], "none"),
+        ([1.0, 1.0, 1.0], [[1, -1, 0], [2, -2, 0]], None),
+        ([1.0, 0.0], [], "none"),
+    ],
+)
+def test_weights_meet_their_equations_exactly(guess, equations, found):
+    rows = [[Fraction(c) for c in row] for row in equations]
+    weights = exact_weights(np.array(guess), rows)
+    if found == "none":
+        assert weights is None
+        return
+    assert found is None or weights == found
+    assert all(w > 0 for w in weights)
+    assert all(sum(a * w for a, w in zip(row, weights, strict=True)) == 0 for row in rows)
+    assert np.allclose(np.array(weights, float) / float(max(weights)), np.array(guess) / max(guess), atol=1e-3)
