@@ -99,7 +99,7 @@ def test_a_cap_or_a_scale_of_logits_is_noted(tmp_path):
     assert any("caps its logits" in note for note in read_vocabulary(tmp_path / "capped").notes)
     assert any("logit_scale = 0.0625" in note for note in read_vocabulary(tmp_path / "scaled").notes)
     change_config(tmp_path / "scaled", logit_scale=-1.0)
-    with pytest.raises(ModelFormatError, match="expected a positive logit_scale in config.json, got -1.0"):
+    with pytest.raises(ModelFormatError, match="expected a positive logit_scale"):
         read_vocabulary(tmp_path / "scaled")
 
 
@@ -139,7 +139,7 @@ def test_tokens_are_called_as_the_tokenizer_does(gpt2):
 def test_a_head_that_differs_from_what_it_is_tied_to_is_asked_about(gpt2):
     tensors = load_file(gpt2 / "model.safetensors")
     save_file({**tensors, "lm_head.weight": tensors["transformer.wte.weight"] + 1}, gpt2 / "model.safetensors")
-    with pytest.raises(ModelFormatError, match="gpt2: lm_head.weight differs from transformer.wte.weight"):
+    with pytest.raises(ModelFormatError, match=r"gpt2: lm_head\.weight differs from transformer\.wte\.weight"):
         read_vocabulary(gpt2)
     layer = read_vocabulary(gpt2, weight_key="lm_head")
     assert layer.source == "lm_head.weight of model.safetensors"
@@ -174,7 +174,7 @@ def test_a_masked_model_without_its_bias_is_refused(tmp_path):
     with pytest.raises(ModelFormatError, match="expected the bias of BertForMaskedLM's head"):
         read_vocabulary(tmp_path / "bert")
     save_file({**tensors, "cls.predictions.bias": bias, "cls.predictions.decoder.bias": bias + 1}, file)
-    with pytest.raises(ModelFormatError, match="expected one bias of the head, got .*, which differ"):
+    with pytest.raises(ModelFormatError, match="expected one bias of the head"):
         read_vocabulary(tmp_path / "bert")
 
 
@@ -189,6 +189,12 @@ def test_any_matrix_can_be_a_vocabulary(tmp_path):
     np.save(tmp_path / "rows.npy", np.eye(4, 3, dtype=np.float32))
     layer = read_vocabulary(tmp_path / "rows.npy")
     assert (layer.weight.shape, layer.rule, layer.dtype) == ((4, 3), "topk", "float32")
+
+
+def test_a_tensor_that_is_not_there_is_refused_with_those_that_are(gpt2):
     with pytest.raises(ModelFormatError, match="expected the tensor 'nothing', got"):
-        make("GPT2LMHeadModel", "GPT2", GPT).save_pretrained(tmp_path / "gpt2")
-        read_vocabulary(tmp_path / "gpt2", weight_key="nothing")
+        read_vocabulary(gpt2, weight_key="nothing")
+    with pytest.raises(
+        ModelFormatError, match=r"expected a weight of shape \(tokens, features\), got transformer\.ln_f"
+    ):
+        read_vocabulary(gpt2, weight_key="transformer.ln_f")

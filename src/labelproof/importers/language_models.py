@@ -28,8 +28,10 @@ __all__ = ["read_vocabulary"]
 TASKS = ("ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "WithLMHead")
 ASK = "say which tensor with weight_key (--weight-key)"
 _MASKED = ("ForMaskedLM", "ForPreTraining")
-_HEADS = ("lm_head", "embed_out", "lm_head.decoder", "cls.predictions.decoder", "cls.predictions", "vocab_projector")
-_HEADS += ("predictions.decoder", "predictions", "generator_lm_head", "lm_loss", "proj_out", "decoder")
+_HEADS = (
+    *("lm_head", "embed_out", "lm_head.decoder", "cls.predictions.decoder", "cls.predictions", "vocab_projector"),
+    *("predictions.decoder", "predictions", "generator_lm_head", "lm_loss", "proj_out", "decoder"),
+)
 _BIASES = (*(f"{head}.bias" for head in _HEADS), "final_logits_bias")
 _EMBEDDINGS = ("wte", "embed_tokens", "word_embeddings", "tok_embeddings", "shared", "embed_in", "word_embedding")
 _LAYER_NORM = {

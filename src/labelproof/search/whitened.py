@@ -1,9 +1,9 @@
 """Candidates for top-k sets of few labels: the input that the covariance of the rows suggests, and twins.
 
 With μ the mean and C the covariance of the rows, x = C⁻¹(w_i − μ) ranks label i first for nearly every token of a
-vocabulary; for a set S it is the shortest x, in the norm of C, that gives the labels of S equal logits above those of μ.
-All candidates of a block are one product. A label whose row equals another's can never be first: the two rows are the
-conflict. Nothing found here is trusted: `labelproof.proof` proves it, and the search decides the rest.
+vocabulary. For a set S it is the shortest x, in the norm of C, that gives the labels of S the same logit, above that of
+μ. All candidates of a block are one product. A label whose row equals another's can never be first: the two rows are
+the conflict. Nothing found here is trusted: `labelproof.proof` proves it, and the search decides the rest.
 """
 
 from collections.abc import Callable
