@@ -17,18 +17,18 @@ from labelproof.foundation.threads import in_threads, one_blas_thread
 from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
-from labelproof.proof.rounding import FloatRows, float_rows, row_exponents, times_power_of_two
+from labelproof.proof.rounding import FloatRows, float_rows, relative_error, row_exponents, times_power_of_two
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.findings import Finding
 
-__all__ = ["decide_by_candidates_first"]
+__all__ = ["decide_by_candidates_first", "whitened_points"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 LARGEST_SET = 8  # of a vocabulary of 30,000 × 384 the candidate wins 9 in 10 random sets of 8, but none of 16
 SETS_AT_A_TIME = 128
 WORTH_A_SET = 1e8  # multiplications that take as long as the search of one set
-LEAST_SHARE = 1e-10  # of the largest variance: below it a direction is taken for constant
+LEAST_SHARE = 1e-10  # of the largest variance; directions below are left out, since inputs along them are huge
 CLEAR = 1e-4  # lead over the other labels, when the logits of the set are 1, that float32 cannot mistake
 
 Decide = Callable[[LabelSets], list[Finding]]
@@ -72,6 +72,14 @@ def decide_by_candidates_first(
     return [answer for answer in found if answer is not None]
 
 
+def whitened_points(layer: OutputLayer, sets: LabelSets) -> Floats:
+    """Return the candidate (n_sets, d) of each set, none of them empty, whether it wins or not."""
+    with one_blas_thread():
+        job = _prepare(layer)
+        blocks = [sets.slice(i, min(i + SETS_AT_A_TIME, len(sets))) for i in range(0, len(sets), SETS_AT_A_TIME)]
+        return np.concatenate([np.empty((0, layer.d)), *(_points(job, block)[0] for block in blocks)])
+
+
 def _suited(layer: OutputLayer, sets: LabelSets) -> Indices:
     """Return the places of sets that a candidate may win, or nothing where they do not pay for the covariance."""
     none = np.empty(0, np.int64)
@@ -103,13 +111,10 @@ class _Job:
 def _prepare(layer: OutputLayer) -> _Job:
     exponent = int(row_exponents(layer.weight).max())
     scaled = times_power_of_two(layer.weight, np.array(-exponent))
-    mean = scaled.mean(axis=0)
-    centred = scaled - mean
-    sizes = np.sqrt((centred**2).mean(axis=0))
-    sizes[sizes == 0] = 1.0
-    variances, directions = eigh((centred / sizes).T @ (centred / sizes) / len(scaled))
+    centred = scaled - scaled.mean(axis=0)
+    variances, directions = eigh(centred.T @ centred / len(scaled))
     kept = variances > LEAST_SHARE * variances[-1]
-    back = (directions[:, kept] / np.sqrt(variances[kept]) / sizes[:, None]).T
+    back = (directions[:, kept] / np.sqrt(variances[kept])).T
     rows = (centred @ back.T).astype(np.float32)
     spread = 0.0 if layer.offset is None else float(np.ptp(layer.offset))
     return _Job(layer, float_rows(layer), rows, back, exponent, spread, _twins(layer))
@@ -167,8 +172,8 @@ def _points(job: _Job, sets: LabelSets) -> tuple[Floats, npt.NDArray[np.bool_]]:
         least = logits[i, active].min()
         logits[i, active] = -np.inf
         lead[i] = least - logits[i].max()
-    clear = lead > CLEAR
     points = short @ job.back
+    clear = (lead > CLEAR) & (lead > 8 * relative_error(job.layer.d + 2) * np.linalg.norm(points, axis=1))
     if job.spread:
         with np.errstate(all="ignore"):  # what overflows is no witness, and `proof` says so
             times = np.frexp(2 * job.spread / np.where(clear, lead, 1.0))[1] - job.exponent
