@@ -142,24 +142,25 @@ def audit(
         of_index = {"--qrels": qrels, "--documents": documents, "--widths": widths, "--k": depths, "--cosine": cosine}
         _refuse(of_index, "--index")
     if vocabulary or index is not None:
-        alone = {"--labels": labels, "--part": part, "--label-column": label_column, "--rule": rule, "--domain": domain}
-        alone |= {"--thresholds": thresholds, "--radius": radius, "--features": features, "--reach": reach}
-        alone |= {"--predicted": predicted, "--pairs": pairs, "--triples": triples, "--require": require}
-        _refuse({**alone, "--serving-dtype": serving_dtype}, "the audit of label sets")
+        alone: dict[str, Any] = {"--part": part, "--label-column": label_column, "--rule": rule, "--domain": domain}
+        alone |= {"--labels": labels, "--thresholds": thresholds, "--radius": radius, "--features": features}
+        alone |= {"--reach": reach, "--predicted": predicted, "--pairs": pairs, "--triples": triples}
+        alone |= {"--require": require, "--serving-dtype": serving_dtype}
+        _refuse(alone, "the audit of label sets")
         _require_room(output)
         shared: dict[str, Any] = {"output": output, "explain": explain, "fail_under": fail_under, "jobs": jobs}
         shared |= {"as_json": as_json, "time_limit": {} if time_limit is None else {"time_limit": time_limit}}
         if index is None:
             from labelproof.cli.audit_vocabulary import audit_vocabulary_of
 
-            named = {"weight_key": weight_key, "bias": bias, "token_names": label_names}
+            named: dict[str, Any] = {"weight_key": weight_key, "bias": bias, "token_names": label_names}
             passed = audit_vocabulary_of(_required("argument 'MODEL'", model), **named, **shared)
         else:
             from labelproof.cli.audit_index import audit_index_of
 
             of_model = {"MODEL": model, "--vocabulary": vocabulary, "--weight-key": weight_key, "--bias": bias}
             _refuse({**of_model, "--label-names": label_names}, "an audit without --index")
-            how = {"documents": documents, "cosine": cosine, "widths": widths, "depths": depths}
+            how: dict[str, Any] = {"documents": documents, "cosine": cosine, "widths": widths, "depths": depths}
             passed = audit_index_of(index, qrels, **how, **shared)
         raise typer.Exit(0 if passed else 1)
     model, labels = _required("argument 'MODEL'", model), _required("option '--labels' / '-l'", labels)

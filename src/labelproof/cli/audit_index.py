@@ -27,7 +27,7 @@ def audit_index_of(
     explain: int,
     fail_under: float | None,
     jobs: int | None,
-    time_limit: dict[str, float],
+    time_limit: dict[str, Any],
     as_json: bool,
 ) -> bool:
     """Audit an index, print what was found, and return whether all that was required holds."""
@@ -44,6 +44,7 @@ def audit_index_of(
         raise DataFormatError(f"{index.name}: expected one row for each document, got shape {embeddings.shape}")
     names = None if documents is None else read_document_names(documents, len(embeddings))
     relevant = read_qrels(qrels, len(embeddings), document_names=names)
+    more: dict[str, Any] = {} if asked_depths is None else {"depths": asked_depths}
     found = audit_index(
         embeddings,
         relevant.sets,
@@ -57,7 +58,7 @@ def audit_index_of(
         n_jobs=jobs,
         progress=progress_wanted(),
         **time_limit,
-        **({} if asked_depths is None else {"depths": asked_depths}),
+        **more,
     )
     document = found.document
     if output is not None:

@@ -25,7 +25,7 @@ def audit_vocabulary_of(
     explain: int,
     fail_under: float | None,
     jobs: int | None,
-    time_limit: dict[str, float],
+    time_limit: dict[str, Any],
     as_json: bool,
 ) -> bool:
     """Audit every token of a model, print what was found, and return whether all that was required holds."""
