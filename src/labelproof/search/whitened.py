@@ -30,6 +30,7 @@ SETS_AT_A_TIME = 128
 WORTH_A_SET = 1e8  # multiplications that take as long as the search of one set
 LEAST_SHARE = 1e-10  # of the largest variance; directions below are left out, since inputs along them are huge
 CLEAR = 1e-4  # lead over the other labels, when the logits of the set are 1, that float32 cannot mistake
+BITS = 16  # of a candidate's numbers, where its lead allows
 
 Decide = Callable[[LabelSets], list[Finding]]
 
@@ -157,6 +158,12 @@ def _proven_candidates(job: _Job, sets: LabelSets) -> list[Finding | None]:
     return found
 
 
+def _rounded(points: Floats) -> Floats:
+    """Return the nearest numbers of few bits, which take less space on disk."""
+    parts, exponents = np.frexp(points)
+    return np.ldexp(np.rint(np.ldexp(parts, BITS)), exponents - BITS)
+
+
 def _points(job: _Job, sets: LabelSets) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return a candidate (n_sets, d) for each set, and whether it clearly ranks the set first."""
     short = np.zeros((len(sets), job.rows.shape[1]))
@@ -173,7 +180,10 @@ def _points(job: _Job, sets: LabelSets) -> tuple[Floats, npt.NDArray[np.bool_]]:
         logits[i, active] = -np.inf
         lead[i] = least - logits[i].max()
     points = short @ job.back
-    clear = (lead > CLEAR) & (lead > 8 * relative_error(job.layer.d + 2) * np.linalg.norm(points, axis=1))
+    norms = np.linalg.norm(points, axis=1)
+    clear = (lead > CLEAR) & (lead > 8 * relative_error(job.layer.d + 2) * norms)
+    roomy = lead > 8 * 2.0**-BITS * norms  # rows have norms of at most 1
+    points[roomy] = _rounded(points[roomy])
     if job.spread:
         with np.errstate(all="ignore"):  # what overflows is no witness, and `proof` says so
             times = np.frexp(2 * job.spread / np.where(clear, lead, 1.0))[1] - job.exponent
