@@ -27,6 +27,7 @@ def test_a_token_inside_the_others_is_never_first():
     np.testing.assert_allclose(mean, SQUARE[4], atol=1e-3)  # shares have four digits
     assert sum(shares.values()) == pytest.approx(1.0, abs=1e-3)
     assert never["rivals"][0]["token"] == 0
+    assert never["nearest"][0] == 0
     assert "inner (token 4) never scores above all of 3 others, whatever the input" in never["sentence"]
     found.verification.check()
 

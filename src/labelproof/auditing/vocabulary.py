@@ -29,6 +29,7 @@ __all__ = ["FORMAT", "NeverToken", "Rival", "VocabularyAudit", "VocabularyDocume
 
 FORMAT = "labelproof-vocabulary"
 MOST_RIVALS = 5
+MOST_NEAREST = 3
 CHECK_COMMAND = "labelproof check proofs-tokens.npz --weights layer.npz"
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +48,8 @@ class NeverToken(TypedDict):
     twins: list[int]  # tokens with exactly the same weights and bias
     together: int | None  # whether some input ranks it first together with its twins: 1, 0, or -1 undecided
     n_rivals: int  # tokens one of which always scores at least as high
-    rivals: list[Rival]  # the nearest of them; empty where they were not computed
+    rivals: list[Rival]  # the heaviest of them; empty where they were not computed
+    nearest: list[int]  # tokens whose weights are nearest to its own; empty where they were not computed
     sentence: str
 
 
@@ -251,7 +253,11 @@ def _never(
         rows = v.conflict_rows[v.conflict_ptr[token] : v.conflict_ptr[token + 1]]
         others = [row for row in rows[rows < v.layer.n_labels].tolist() if row != token]
         rivals = _rivals(v, token, others) if len(never) < n_explained and not twins else []
-        sentence = _twin_sentence(names, token, twins, status) if twins else _sentence(names, token, others, rivals)
+        nearest = _nearest(v, token) if rivals else []
+        if twins:
+            sentence = _twin_sentence(names, token, twins, status)
+        else:
+            sentence = _sentence(names, token, others, rivals, nearest)
         never.append(
             {
                 "token": token,
@@ -259,6 +265,7 @@ def _never(
                 "together": status,
                 "n_rivals": len(others),
                 "rivals": rivals,
+                "nearest": nearest,
                 "sentence": sentence,
             }
         )
@@ -282,16 +289,27 @@ def _rivals(v: Verification, token: int, others: list[int]) -> list[Rival]:
     return [{"token": others[i], "share": float(f"{parts[i] / total:.4g}")} for i in order]
 
 
+def _nearest(v: Verification, token: int) -> list[int]:
+    """Return the tokens whose weights and bias are nearest to a token's own."""
+    layer = v.layer
+    distances = ((layer.weight - layer.weight[token]) ** 2).sum(axis=1)
+    if layer.offset is not None:
+        distances += (layer.offset - layer.offset[token]) ** 2
+    distances[token] = np.inf
+    return np.argsort(distances, kind="stable")[:MOST_NEAREST].tolist()
+
+
 def _called(names: list[str], token: int) -> str:
     return f"{names[token]} (token {token})"
 
 
-def _sentence(names: list[str], token: int, others: list[int], rivals: list[Rival]) -> str:
+def _sentence(names: list[str], token: int, others: list[int], rivals: list[Rival], nearest: list[int]) -> str:
     text = f"{_called(names, token)} never scores above all of {len(others):,} others, whatever the input"
     if not rivals:
         return f"{text}."
-    nearest = ", ".join(f"{names[one['token']]} ({share(round(1e4 * one['share']), 10_000)})" for one in rivals)
-    return f"{text}; its logit is at most a weighted mean of theirs, in which the nearest weigh most: {nearest}."
+    heaviest = ", ".join(f"{names[one['token']]} ({share(round(1e4 * one['share']), 10_000)})" for one in rivals)
+    close = ", ".join(names[one] for one in nearest)
+    return f"{text}; its logit is at most a weighted mean of theirs: {heaviest}. Nearest to its weights: {close}."
 
 
 def _twin_sentence(names: list[str], token: int, twins: list[int], together: int | None) -> str:

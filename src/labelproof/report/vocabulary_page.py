@@ -67,6 +67,7 @@ def _inside(document: VocabularyDocument, never: list[NeverToken]) -> Topic:
             f"{one['token']}",
             ", ".join(f"{label_name(names, rival['token'])} {100 * rival['share']:.0f} %" for rival in one["rivals"]),
             f"{one['n_rivals']:,}",
+            ", ".join(label_name(names, near) for near in one["nearest"]),
         )
         for one in never[:MOST_TOKENS]
     )
@@ -75,9 +76,18 @@ def _inside(document: VocabularyDocument, never: list[NeverToken]) -> Topic:
         "Tokens that are never first",
         (
             "The logit of such a token is, for every input, at most a weighted mean of the logits of its rivals; so "
-            "one of them is always as high. The nearest rivals are those with the largest weights.",
+            "one of them is always as high. The heaviest are those with the largest weights.",
         ),
-        table=Listing((("Token", ""), ("Number", "figure"), ("Nearest rivals", "labels"), ("Rivals", "figure")), rows),
+        table=Listing(
+            (
+                ("Token", ""),
+                ("Number", "figure"),
+                ("Heaviest rivals", "labels"),
+                ("Rivals", "figure"),
+                ("Nearest tokens", ""),
+            ),
+            rows,
+        ),
         note=_rest(never),
     )
 
