@@ -83,7 +83,7 @@ def by_highs(weight: np.ndarray, token: int) -> tuple[bool, float]:
             break
         leads = weight[token] @ x - weight @ x
         leads[token] = np.inf
-        if leads.min() >= lead - FEASIBLE:
+        if leads.min() > FEASIBLE:  # a witness, as far as floats tell
             break
         new = np.argsort(leads)[:FIRST_ROWS]
         new = new[leads[new] < lead]

@@ -84,7 +84,7 @@ def _inside(document: VocabularyDocument, never: list[NeverToken]) -> Topic:
                 ("Number", "figure"),
                 ("Heaviest rivals", "labels"),
                 ("Rivals", "figure"),
-                ("Nearest tokens", ""),
+                ("Nearest tokens", "labels"),
             ),
             rows,
         ),
