@@ -31,6 +31,7 @@ def rng():
 @pytest.fixture
 def worth(monkeypatch):
     """Let the covariance of small layers be worth its while."""
+    monkeypatch.setattr(whitened, "LEAST_SIZE", 0)
     monkeypatch.setattr(whitened, "WORTH_A_SET", 1e12)
 
 
@@ -57,6 +58,19 @@ def test_small_sets_win_at_the_input_that_gives_them_equal_logits(rng, worth):
     for active, one in zip(sets, found, strict=True):
         if one.witness is not None:
             assert sorted(np.argsort(-(weight @ one.witness))[: len(active)].tolist()) == active
+
+
+def test_labels_that_come_out_above_a_set_are_pushed_down(rng, worth, monkeypatch):
+    weight = rng.normal(size=(3000, 32)) * rng.lognormal(sigma=0.5, size=(3000, 1))
+    layer, sets = make_layer(weight, rule="topk"), [[i] for i in range(0, 3000, 10)]
+    pushed = by_candidates(layer, sets)[1]
+    monkeypatch.setattr(whitened, "ROUNDS", 0)
+    assert len(pushed) < 0.7 * len(by_candidates(layer, sets)[1])
+
+
+def test_a_small_layer_is_left_to_the_search(rng, worth, monkeypatch):
+    monkeypatch.setattr(whitened, "LEAST_SIZE", 251)
+    assert by_candidates(make_layer(rng.normal(size=(50, 5)), rule="topk"), [[3]])[1] == [[3]]
 
 
 def test_candidates_change_no_verdict(rng, worth, monkeypatch):
@@ -96,8 +110,8 @@ def test_other_rules_and_domains_are_left_to_the_search(rng, worth, options):
 
 def test_the_empty_set_large_sets_and_few_sets_are_left_to_the_search(rng, worth, monkeypatch):
     layer = make_layer(rng.normal(size=(50, 5)), rule="topk")
-    _, left = by_candidates(layer, [[], list(range(20)), list(range(50))])
-    assert left == [[], list(range(20)), list(range(50))]
+    _, left = by_candidates(layer, [[], list(range(40)), list(range(50))])
+    assert left == [[], list(range(40)), list(range(50))]
     monkeypatch.setattr(whitened, "WORTH_A_SET", 1.0)
     assert by_candidates(layer, [[3]])[1] == [[3]]
 

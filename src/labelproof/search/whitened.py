@@ -2,8 +2,9 @@
 
 With μ the mean and C the covariance of the rows, x = C⁻¹(w_i − μ) ranks label i first for nearly every token of a
 vocabulary. For a set S it is the shortest x, in the norm of C, that gives the labels of S the same logit, above that of
-μ. All candidates of a block are one product. A label whose row equals another's can never be first: the two rows are
-the conflict. Nothing found here is trusted: `labelproof.proof` proves it, and the search decides the rest.
+μ; labels that it ranks above S are pushed down and the point is computed anew, a few times. All candidates of a block
+are one product. A label whose row equals another's can never be first: the two rows are the conflict. Nothing found
+here is trusted: `labelproof.proof` proves it, and the search decides the rest.
 """
 
 from collections.abc import Callable
@@ -25,11 +26,15 @@ __all__ = ["decide_by_candidates_first", "whitened_points"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-LARGEST_SET = 8  # of a vocabulary of 30,000 × 384 the candidate wins 9 in 10 random sets of 8, but none of 16
+LARGEST_SET = 32  # of a vocabulary of 30,000 × 384 the candidate wins all random sets of 16, half of 32, none of 64
+LEAST_SIZE = 20_000  # numbers of a layer from which on the search takes longer than a candidate
 SETS_AT_A_TIME = 128
 WORTH_A_SET = 1e8  # multiplications that take as long as the search of one set
 LEAST_SHARE = 1e-10  # of the largest variance; directions below are left out, since inputs along them are huge
 CLEAR = 1e-4  # lead over the other labels, when the logits of the set are 1, that float32 cannot mistake
+ROUNDS = 3  # of pushing down the labels above a set, where the first candidate loses
+NEW_RIVALS = 24  # labels that are pushed down in a round
+LEVEL = 0.9  # to which, when the logits of the set are 1
 BITS = 16  # of a candidate's numbers, where its lead allows
 
 Decide = Callable[[LabelSets], list[Finding]]
@@ -84,7 +89,7 @@ def whitened_points(layer: OutputLayer, sets: LabelSets) -> Floats:
 def _suited(layer: OutputLayer, sets: LabelSets) -> Indices:
     """Return the places of sets that a candidate may win, or nothing where they do not pay for the covariance."""
     none = np.empty(0, np.int64)
-    if layer.rule != "topk" or layer.low is not None or layer.high is not None:
+    if layer.rule != "topk" or layer.low is not None or layer.high is not None or layer.weight.size < LEAST_SIZE:
         return none
     sizes = np.diff(sets.indptr)
     suited = np.flatnonzero((sizes >= 1) & (sizes <= LARGEST_SET) & (sizes < layer.n_labels))
@@ -166,19 +171,22 @@ def _rounded(points: Floats) -> Floats:
 
 def _points(job: _Job, sets: LabelSets) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return a candidate (n_sets, d) for each set, and whether it clearly ranks the set first."""
-    short = np.zeros((len(sets), job.rows.shape[1]))
-    for size in np.unique(np.diff(sets.indptr)).tolist():
-        here = np.flatnonzero(np.diff(sets.indptr) == size)
-        rows = job.rows[np.array([sets[i] for i in here.tolist()])].astype(np.float64)  # (n, size, rank)
-        products = rows @ rows.transpose(0, 2, 1)
-        ridge = 1e-9 * np.trace(products, axis1=1, axis2=2)[:, None, None] * np.eye(size) + 1e-300 * np.eye(size)
-        short[here] = (np.linalg.solve(products + ridge, np.ones((len(here), size, 1))) * rows).sum(axis=1)
-    logits = short.astype(np.float32) @ job.rows.T  # (n_sets, n_labels)
-    lead = np.zeros(len(sets))
-    for i, active in enumerate(sets):
-        least = logits[i, active].min()
-        logits[i, active] = -np.inf
-        lead[i] = least - logits[i].max()
+    short = np.array([_shortest(job, active, np.empty(0, np.int64))[0] for active in sets])
+    short = short.reshape(len(sets), job.rows.shape[1])
+    lead = np.empty(len(sets))
+    left = np.arange(len(sets))
+    rivals = [np.empty(0, np.int64)] * len(sets)
+    for last in (False,) * ROUNDS + (True,):
+        logits = short[left].astype(np.float32) @ job.rows.T  # (n_left, n_labels)
+        for i, z in zip(left.tolist(), logits, strict=True):
+            least = z[sets[i]].min()
+            z[sets[i]] = -np.inf
+            lead[i] = least - z.max()
+            if lead[i] <= CLEAR and not last:
+                short[i], rivals[i] = _pushed_down(job, sets[i], rivals[i], z)
+        left = left[lead[left] <= CLEAR]
+        if not len(left):
+            break
     points = short @ job.back
     norms = np.linalg.norm(points, axis=1)
     clear = (lead > CLEAR) & (lead > 8 * relative_error(job.layer.d + 2) * norms)
@@ -189,3 +197,26 @@ def _points(job: _Job, sets: LabelSets) -> tuple[Floats, npt.NDArray[np.bool_]]:
             times = np.frexp(2 * job.spread / np.where(clear, lead, 1.0))[1] - job.exponent
             points = np.ldexp(points, np.maximum(times, 0)[:, None])
     return points, clear
+
+
+def _pushed_down(
+    job: _Job, active: Indices, rivals: Indices, logits: npt.NDArray[np.float32]
+) -> tuple[Floats, Indices]:
+    """Return the shortest input that keeps the highest of the other labels down to a level, and which these are."""
+    new = np.argpartition(-logits, min(NEW_RIVALS, len(logits) - 1))[:NEW_RIVALS]
+    rivals = np.union1d(rivals, new[logits[new] > LEVEL])
+    point, pulls = _shortest(job, active, rivals)
+    if (pulls > 0).any():  # these would stay below by themselves
+        rivals = rivals[pulls <= 0]
+        point, _ = _shortest(job, active, rivals)
+    return point, rivals
+
+
+def _shortest(job: _Job, active: Indices, rivals: Indices) -> tuple[Floats, Floats]:
+    """Return the shortest point with the logit 1 for active labels and `LEVEL` for rivals, whose multipliers follow."""
+    rows = job.rows[np.concatenate([active, rivals])].astype(np.float64)
+    wanted = np.where(np.arange(len(rows)) < len(active), 1.0, LEVEL)
+    products = rows @ rows.T
+    ridge = 1e-9 * np.trace(products) + 1e-300
+    multipliers = np.linalg.solve(products + ridge * np.eye(len(rows)), wanted)
+    return multipliers @ rows, multipliers[len(active) :]
