@@ -3,7 +3,19 @@
 from labelproof.auditing.assumptions import AS_FOUND
 from labelproof.auditing.auditor import audit
 from labelproof.auditing.document import AuditDocument
+from labelproof.auditing.index import IndexAudit, audit_index
 from labelproof.auditing.reading import read_document
 from labelproof.auditing.result import Audit
+from labelproof.auditing.vocabulary import VocabularyAudit, audit_vocabulary
 
-__all__ = ["AS_FOUND", "Audit", "AuditDocument", "audit", "read_document"]
+__all__ = [
+    "AS_FOUND",
+    "Audit",
+    "AuditDocument",
+    "IndexAudit",
+    "VocabularyAudit",
+    "audit",
+    "audit_index",
+    "audit_vocabulary",
+    "read_document",
+]

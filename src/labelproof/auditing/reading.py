@@ -11,6 +11,7 @@ from labelproof.foundation.arguments import is_share_reached
 
 __all__ = ["read_document"]
 
+OTHERS = {"labelproof-vocabulary": "a vocabulary", "labelproof-index": "an index"}
 LARGEST = 500_000_000  # bytes
 LARGEST_NUMBER = 1e300
 
@@ -34,6 +35,11 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
         contents = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise DataFormatError(f"{file.name}: expected JSON: {error}") from error
+    if isinstance(contents, dict) and contents.get("format") in OTHERS:
+        raise DataFormatError(
+            f"{file.name}: expected the audit of a model's label sets, got that of {OTHERS[contents['format']]}, "
+            "whose report.html stands beside it"
+        )
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise DataFormatError(f"{file.name}: expected the document of an audit, got something else")
     if contents.get("version") != VERSION:

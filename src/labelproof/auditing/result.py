@@ -2,8 +2,6 @@
 
 import json
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from labelproof.auditing.document import AuditDocument
+from labelproof.auditing.folders import write_folder
 from labelproof.importers import ImportedLayer
 from labelproof.proof.result import Verification
 
@@ -60,21 +59,7 @@ class Audit:
         folder
             A new one, an empty one, or one with an earlier audit, whose files are replaced.
         """
-        target = Path(folder)
-        is_ours = target.is_dir() and ((target / "audit.json").is_file() or not any(target.iterdir()))
-        if target.exists() and not is_ours:
-            raise ValueError(f"folder must be new, empty or hold an earlier audit, got {target}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
-            self._write(draft)
-            target.mkdir(exist_ok=True)
-            for stale in target.glob("proofs-*.npz"):
-                stale.unlink()
-            for file in draft.iterdir():
-                file.replace(target / file.name)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        write_folder(folder, self._write)
 
     def _write(self, folder: Path) -> None:
         text = json.dumps(self.document, ensure_ascii=False, allow_nan=False)

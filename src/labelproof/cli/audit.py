@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -13,21 +13,37 @@ from labelproof.cli.models import (
     FoundRule,
     FoundThresholds,
     InactiveTies,
-    ModelFile,
     as_asked,
     read_model,
 )
-from labelproof.cli.options import AsJson, Bias, Jobs, LabelColumn, LabelNames, Labels, Part, WeightKey
+from labelproof.cli.options import (
+    FORMATS,
+    LABEL_FORMATS,
+    AsJson,
+    Bias,
+    Jobs,
+    LabelColumn,
+    LabelNames,
+    Part,
+    WeightKey,
+)
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
 
 __all__ = ["audit"]
 
+T = TypeVar("T")
+
 
 def audit(
-    model: ModelFile,
-    labels: Labels,
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL", help=f"{FORMATS[0].upper()}{FORMATS[1:]}.", show_default=False)
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option("--labels", "-l", metavar="DATA", help=f"Label sets: {LABEL_FORMATS}", show_default=False),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the report and the proofs.", show_default=False),
@@ -79,11 +95,75 @@ def audit(
     ] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
+    vocabulary: Annotated[
+        bool,
+        typer.Option("--vocabulary", help="MODEL is a language model: which tokens can it never rank first?"),
+    ] = False,
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="In place of MODEL: vectors of documents (.npy, .npz, .csv), one a row. Which relevant documents can "
+            "no query vector return together?",
+            show_default=False,
+        ),
+    ] = None,
+    qrels: Annotated[
+        Path | None,
+        typer.Option(help="With --index: query, 0, document, relevance (TREC), or BEIR's.", show_default=False),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="With --index: names of its rows, one a line, or .jsonl with _id.", show_default=False),
+    ] = None,
+    cosine: Annotated[bool, typer.Option("--cosine", help="With --index: rank by cosine, not by dot product.")] = False,
+    widths: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,…", help="With --index: cut vectors to so many numbers.", show_default=False),
+    ] = None,
+    depths: Annotated[
+        str | None,
+        typer.Option(
+            "--k",
+            metavar="K,K,…",
+            help="With --index: also ask whether all relevant documents can be among the best K; by default 5,10.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Find out, with proofs, which label combinations of the data a trained model can never predict.
 
+    With --vocabulary, which tokens a language model never ranks first; with --index, which relevant documents no query
+    vector returns together.
+
     Exit code 1 if a set of --require, or a larger share than --fail-under allows, cannot be predicted.
     """
+    if index is None:
+        of_index = {"--qrels": qrels, "--documents": documents, "--widths": widths, "--k": depths, "--cosine": cosine}
+        _refuse(of_index, "--index")
+    if vocabulary or index is not None:
+        alone: dict[str, Any] = {"--part": part, "--label-column": label_column, "--rule": rule, "--domain": domain}
+        alone |= {"--labels": labels, "--thresholds": thresholds, "--radius": radius, "--features": features}
+        alone |= {"--reach": reach, "--predicted": predicted, "--pairs": pairs, "--triples": triples}
+        alone |= {"--require": require, "--serving-dtype": serving_dtype}
+        _refuse(alone, "the audit of label sets")
+        _require_room(output)
+        shared: dict[str, Any] = {"output": output, "explain": explain, "fail_under": fail_under, "jobs": jobs}
+        shared |= {"as_json": as_json, "time_limit": {} if time_limit is None else {"time_limit": time_limit}}
+        if index is None:
+            from labelproof.cli.audit_vocabulary import audit_vocabulary_of
+
+            named: dict[str, Any] = {"weight_key": weight_key, "bias": bias, "token_names": label_names}
+            passed = audit_vocabulary_of(_required("argument 'MODEL'", model), **named, **shared)
+        else:
+            from labelproof.cli.audit_index import audit_index_of
+
+            of_model = {"MODEL": model, "--vocabulary": vocabulary, "--weight-key": weight_key, "--bias": bias}
+            _refuse({**of_model, "--label-names": label_names}, "an audit without --index")
+            how: dict[str, Any] = {"documents": documents, "cosine": cosine, "widths": widths, "depths": depths}
+            passed = audit_index_of(index, qrels, **how, **shared)
+        raise typer.Exit(0 if passed else 1)
+    model, labels = _required("argument 'MODEL'", model), _required("option '--labels' / '-l'", labels)
     from labelproof.auditing import audit as run
     from labelproof.cli.audit_inputs import read_required
     from labelproof.cli.audit_summary import print_audit, summary_of
@@ -135,6 +215,19 @@ def audit(
             )
     if not found.passed:
         raise typer.Exit(1)
+
+
+def _required(what: str, value: T | None) -> T:
+    if value is None:
+        raise ValueError(f"Missing {what} (see --help)")
+    return value
+
+
+def _refuse(options: dict[str, Any], what: str) -> None:
+    """Refuse options that go with something else."""
+    given = next((name for name, value in options.items() if value), None)
+    if given is not None:
+        raise ValueError(f"{given} goes with {what} only")
 
 
 def _require_room(output: Path | None) -> None:

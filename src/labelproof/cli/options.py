@@ -7,6 +7,7 @@ import typer
 
 __all__ = [
     "FORMATS",
+    "LABEL_FORMATS",
     "AsJson",
     "Bias",
     "Domain",
@@ -33,13 +34,13 @@ Weights = Annotated[
     typer.Argument(metavar="WEIGHTS", help=f"Output layer of shape (labels, features): {FORMATS}.", show_default=False),
 ]
 WeightKey = Annotated[str | None, typer.Option(help="Which tensor is the output layer.", show_default=False)]
-_LABELS = (
+LABEL_FORMATS = (
     "a 0/1 matrix (.npy, .npz, .csv, .parquet; with label names or without), a sparse one (.npz), a table with a "
     "column 'labels' (.csv, .jsonl, .parquet), one set a line (.txt, .jsonl: indices or names), or a data set."
 )
 Labels = Annotated[
     str,
-    typer.Option("--labels", "-l", metavar="DATA", help=f"Label sets: {_LABELS}", show_default=False),
+    typer.Option("--labels", "-l", metavar="DATA", help=f"Label sets: {LABEL_FORMATS}", show_default=False),
 ]
 SomeLabels = Annotated[
     str | None,
@@ -47,7 +48,7 @@ SomeLabels = Annotated[
         "--labels",
         "-l",
         metavar="DATA",
-        help=f"Where to look for similar sets: {_LABELS}",
+        help=f"Where to look for similar sets: {LABEL_FORMATS}",
         show_default=False,
     ),
 ]

@@ -18,7 +18,7 @@ from labelproof.importers.pretrained_features import features_of_texts
 from labelproof.importers.safetensors_files import read_safetensors
 from labelproof.importers.tensors import StoredTensor, Tensors
 
-__all__ = ["is_hugging_face", "layer_of_config", "read_hugging_face"]
+__all__ = ["is_hugging_face", "layer_of_config", "read_hugging_face", "tensors_of_folder"]
 
 WEIGHTS = (
     *("model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"),
@@ -64,7 +64,7 @@ def read_hugging_face(folder: Path, *, weight_key: str | None = None, bias: Any 
     config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
     if not isinstance(config, dict):
         raise ValueError("expected an object in config.json, got another value")
-    layer = layer_of_config(config, _tensors(folder), folder.name, "Hugging Face folder", weight_key, bias)
+    layer = layer_of_config(config, tensors_of_folder(folder), folder.name, "Hugging Face folder", weight_key, bias)
     return replace(layer, features=features_of_texts(folder, config, layer.source.split(" of ")[0]))
 
 
@@ -98,7 +98,8 @@ def layer_of_config(
     )
 
 
-def _tensors(folder: Path) -> Mapping[str, StoredTensor]:
+def tensors_of_folder(folder: Path) -> Mapping[str, StoredTensor]:
+    """Return the tensors of a folder by name."""
     if (folder / "model.safetensors").is_file():
         return read_safetensors(folder / "model.safetensors")
     if (folder / "model.safetensors.index.json").is_file():
@@ -155,8 +156,8 @@ def _refuse_tasks(config: Mapping[str, Any]) -> None:
     for task in tasks if isinstance(tasks, list) else []:
         if str(task).endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")):
             raise ValueError(
-                f"{task} generates one token after another: its labels do not share one feature vector, "
-                "so no verdict on combinations follows from its weights"
+                f"{task} generates one token after another, so no verdict on combinations of labels follows from its "
+                "weights; which tokens it can ever rank first does: labelproof audit MODEL --vocabulary"
             )
     if config.get("problem_type") == "regression":
         raise ValueError("expected a classifier, got problem_type 'regression' in config.json")

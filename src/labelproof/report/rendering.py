@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labelproof.auditing.document import AuditDocument
 from labelproof.foundation.optional_packages import need
 from labelproof.pages import base_style
+from labelproof.report.findings import Findings
 from labelproof.report.model_differences import agreement
 from labelproof.report.page import compare, lay_out
 from labelproof.report.sets import KINDS, MOST_SETS
@@ -22,7 +23,7 @@ from labelproof.report.wording import number, plural, visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_findings", "render_report", "write_findings", "write_report"]
 
 OPEN_CONFLICTS = 6  # the others are folded
 
@@ -45,7 +46,22 @@ def write_report(
     documents, title, tables
         As in `render_report`.
     """
-    page, place = render_report(documents, title=title, tables=tables), Path(path)
+    _write_whole(Path(path), render_report(documents, title=title, tables=tables))
+
+
+def write_findings(path: str | os.PathLike[str], page: Findings) -> None:
+    """Write the report of an audit of a vocabulary or an index, as one HTML file, complete or not at all."""
+    _write_whole(Path(path), render_findings(page))
+
+
+def render_findings(page: Findings) -> str:
+    """Return the report of an audit that is no list of label sets, as HTML."""
+    style = base_style() + _static("report.css") + _static("findings.css")
+    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return _environment().get_template("findings.html.j2").render(page=page, style=style, policy=policy)
+
+
+def _write_whole(place: Path, page: str) -> None:
     draft = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
     try:
         draft.write_text(page, encoding="utf-8", newline="\n")

@@ -1,6 +1,7 @@
 """The front door of the verifier: check the arguments, decide, pack the evidence."""
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol
 
@@ -14,6 +15,7 @@ from labelproof.proof.result import Verification
 from labelproof.search.engine import decide
 from labelproof.search.findings import pack
 from labelproof.search.radius import as_floats, measure_radii
+from labelproof.search.whitened import decide_by_candidates_first
 
 __all__ = ["DecisionRule", "verify"]
 
@@ -127,7 +129,9 @@ def verify(
     sets = read_label_sets(labels, layer.n_labels)
     _require_size(sets, rule)
     with progress_bar("verifying", len(sets), show=progress) as advance:
-        evidence = decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
+        how = {"n_jobs": n_jobs, "advance": advance}
+        search = partial(decide, layer, time_limit=time_limit, **how)
+        evidence = decide_by_candidates_first(layer, sets, search, **how)
     v = replace(pack(layer, sets, evidence, keep=certify), eps=float(eps))
     if not radius:
         return v

@@ -1,0 +1,90 @@
+"""labelproof audit MODEL --vocabulary: which tokens can a language model never rank first?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from labelproof.cli.console import console, percent, print_json, progress_wanted, table
+
+if TYPE_CHECKING:
+    from labelproof.auditing.vocabulary import VocabularyDocument
+
+__all__ = ["audit_vocabulary_of"]
+
+MOST_TOKENS = 20
+
+
+def audit_vocabulary_of(
+    model: Path,
+    *,
+    output: Path | None,
+    weight_key: str | None,
+    bias: Path | None,
+    token_names: Path | None,
+    explain: int,
+    fail_under: float | None,
+    jobs: int | None,
+    time_limit: dict[str, Any],
+    as_json: bool,
+) -> bool:
+    """Audit every token of a model, print what was found, and return whether all that was required holds."""
+    from labelproof.auditing import audit_vocabulary
+    from labelproof.data.label_files import read_label_names
+    from labelproof.importers import read_vocabulary
+
+    layer = read_vocabulary(model, weight_key=weight_key, bias=bias)
+    found = audit_vocabulary(
+        layer,
+        token_names=None if token_names is None else read_label_names(token_names, layer.n_labels),
+        n_explained=explain,
+        fail_under=fail_under,
+        n_jobs=jobs,
+        progress=progress_wanted(),
+        **time_limit,
+    )
+    document = found.document
+    if output is not None:
+        from labelproof.report import vocabulary_page, write_findings
+
+        found.save(output)
+        write_findings(output / "report.html", vocabulary_page(document))
+    if as_json:
+        print_json({**_without_names(document), "saved": None if output is None else str(output)})
+    else:
+        _print(document, output)
+    return document["passed"]
+
+
+def _without_names(document: "VocabularyDocument") -> dict[str, Any]:
+    """Return what ``--json`` prints: all but the names of all tokens, which the folder has."""
+    names = document["token_names"]
+    never = [{"name": names[one["token"]], **one} for one in document["never"]]
+    return {**{key: value for key, value in document.items() if key != "token_names"}, "never": never}
+
+
+def _print(document: "VocabularyDocument", output: Path | None) -> None:
+    out, layer, never = console(), document["layer"], document["never"]
+    out.print(Text(document["headline"], style="bold red" if never else "bold green"))
+    size = f"{layer['n_tokens']:,} tokens × {layer['n_features']:,} features, {layer['dtype']}"
+    bias = "with" if layer["bias"] else "without"
+    out.print(f"\n{layer['model']} ({layer['kind']}): {layer['source']}, {size}, {bias} bias.")
+    for note in layer["notes"]:
+        out.print(f"Note: {note}")
+    rows = table("verdict", "tokens", "share")
+    counts = (("can be ranked first", document["can"]), ("never first", len(never)))
+    for words, count in (*counts, ("undecided", len(document["undecided"]))):
+        rows.add_row(words, f"{count:,}", percent(count, layer["n_tokens"]))
+    out.print(rows)
+    for one in never[:MOST_TOKENS]:
+        out.print(Text(f"• {one['sentence']}"))
+    if len(never) > MOST_TOKENS:
+        out.print(f"… and {len(never) - MOST_TOKENS:,} more (audit.json, --json).")
+    if document["fail_under"] is not None:
+        out.print("Requirement met." if document["passed"] else "Requirement NOT met.")
+    proven = "every verdict with a proof" if not document["undecided"] else "the others with a proof"
+    out.print(f"\nAudited in {document['seconds']:.1f} s, {proven}.")
+    if output is not None:
+        out.print(f"Report: {output / 'report.html'}. To prove the verdicts again:", soft_wrap=True)
+        proofs = f"{output / 'proofs-tokens.npz'} --weights {output / 'layer.npz'}"
+        out.print(f"  labelproof check {proofs}", soft_wrap=True)
