@@ -1,6 +1,7 @@
 """Output layers: features of an encoder → logits, with what each can be proven to predict."""
 
 from labelproof.heads.bottleneck import BottleneckHead
+from labelproof.heads.code import CodeHead
 from labelproof.heads.cyclic import VandermondeHead
 from labelproof.heads.dft import DFTHead
 from labelproof.heads.guarantee import Guarantee
@@ -10,6 +11,7 @@ from labelproof.heads.start import start_at
 
 __all__ = [
     "BottleneckHead",
+    "CodeHead",
     "DFTHead",
     "Guarantee",
     "VandermondeHead",

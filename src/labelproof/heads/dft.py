@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from labelproof.foundation.arguments import whole_number
 from labelproof.heads.cyclic import CyclicHead
-from labelproof.heads.guarantee import Guarantee, guarantee_of
+from labelproof.heads.guarantee import Guarantee
+from labelproof.heads.safety import guarantee_of
 from labelproof.heads.transform import Path, choose_path, evaluate_series
 from labelproof.proof.labels import read_label_set
 from labelproof.theory.dft import dft_matrix, dft_witness
@@ -134,7 +135,8 @@ class DFTHead(CyclicHead):
         return z[..., : self.n_labels] if self.is_in_place else z.index_select(-1, self.places)
 
     def _path_for(self, features: Tensor) -> Path:
-        if self.nodes == "learned" or torch.compiler.is_exporting() or features.numel() == 0:
+        is_recorded = torch.compiler.is_exporting() or torch.jit.is_tracing()
+        if self.nodes == "learned" or is_recorded or features.numel() == 0:
             return "dense"  # transforms of nothing fail
         if self.path != "auto":
             return self.path

@@ -1,10 +1,11 @@
 """Kautz–Singleton codes: 0/1 columns under which every set of up to k labels is argmaxable, in floating point too.
 
-Label i is a polynomial f_i of degree below κ over a field of q elements, and its row has a one at (l, f_i(l)) for each of
-L points l. Two polynomials agree at κ - 1 points at most, so k labels cover at most k(κ - 1) of the L ones of another. If
-g = L - k(κ - 1) is positive, let U be the union of the ones of the active labels, x = +1 on U and -1 elsewhere, and
-g - L the coefficient of a constant column of ones: active logits are L + (g - L) = g, and that of an inactive label with u
-ones in U is 2u - L + (g - L) ≤ -g. All numbers are integers of at most 2L, which floating point adds exactly in any order.
+Label i is a polynomial f_i of degree below κ over a field of q elements, and its row has a one at (l, f_i(l)) for each
+of L points l. Two polynomials agree at κ - 1 points at most, so k labels cover at most k(κ - 1) of the L ones of
+another. If g = L - k(κ - 1) is positive, let U be the union of the ones of the active labels, x = +1 on U and -1
+elsewhere, and g - L the coefficient of a constant column of ones: active logits are L + (g - L) = g, and that of an
+inactive label with u ones in U is 2u - L + (g - L) ≤ -g. All numbers are integers of at most 2L, which floating point
+adds exactly in any order.
 """
 
 import math
