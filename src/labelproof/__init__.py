@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         ModelFormatError,
     )
     from labelproof.explaining.explain import Explanation, explain
-    from labelproof.heads import BottleneckHead, CodeHead, DFTHead, replace_head
+    from labelproof.heads import BottleneckHead, CodeHead, DFTHead, GaussianHead, HarmonicHead, replace_head
     from labelproof.losses import (
         AsymmetricLoss,
         BinaryCrossEntropyLoss,
@@ -81,6 +81,8 @@ _HOME = {
     "EntmaxLoss": "labelproof.losses",
     "Explanation": "labelproof.explaining.explain",
     "FocalLoss": "labelproof.losses",
+    "GaussianHead": "labelproof.heads",
+    "HarmonicHead": "labelproof.heads",
     "LabelproofError": "labelproof.errors",
     "MissingPackageError": "labelproof.errors",
     "ModelFormatError": "labelproof.errors",
@@ -124,6 +126,8 @@ __all__ = [
     "EntmaxLoss",
     "Explanation",
     "FocalLoss",
+    "GaussianHead",
+    "HarmonicHead",
     "LabelproofError",
     "MissingPackageError",
     "ModelFormatError",

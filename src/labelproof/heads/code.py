@@ -12,7 +12,7 @@ from torch._C import _are_functorch_transforms_active
 from labelproof.errors import CertificateError
 from labelproof.foundation.arguments import whole_number
 from labelproof.heads.bags import sum_rows
-from labelproof.heads.fixed import FixedHead
+from labelproof.heads.fixed import FixedHead, is_recorded
 from labelproof.heads.guarantee import Guarantee
 from labelproof.heads.start import start_logit
 from labelproof.proof.labels import read_label_set, read_label_sets
@@ -142,8 +142,7 @@ class CodeHead(FixedHead):
         return torch.float64 if self.projection.weight.dtype == torch.float64 else torch.float32
 
     def _path_for(self, features: Tensor) -> Literal["gather", "dense"]:
-        is_recorded = torch.compiler.is_exporting() or torch.jit.is_tracing()
-        if is_recorded or _are_functorch_transforms_active() or features.numel() == 0:
+        if is_recorded() or _are_functorch_transforms_active() or features.numel() == 0:
             return "dense"
         return "gather"
 

@@ -22,13 +22,13 @@ __all__ = ["CyclicHead", "VandermondeHead", "checked_order"]
 
 
 class CyclicHead(FixedHead):
-    """A projection, 2k + 1 fixed columns and ``slack`` learnable ones: ``logits = projection(e) @ weight.T``.
+    """A projection, 2k + 1 fixed columns (or more) and ``slack`` learnable ones: ``logits = projection(e) @ weight.T``.
 
     Not used by itself: `DFTHead` and `VandermondeHead` say what the fixed columns are. The first is a constant. They
     are kept in float32, or float64 where the parameters are, and rounded once from their ideal values.
     """
 
-    columns: Tensor  # (n_labels, 2k + 1)
+    columns: Tensor  # (n_labels, n_fixed)
     places: Tensor  # (n_labels,)
 
     def __init__(
@@ -42,14 +42,15 @@ class CyclicHead(FixedHead):
         start: float | None,
         device: Any,
         dtype: torch.dtype | None,
+        extra: int = 0,
     ) -> None:
         in_features = whole_number("in_features", in_features, minimum=1)
         n_labels = whole_number("n_labels", n_labels, minimum=1)
         k = whole_number("k", k, minimum=1)
         if 2 * k + 1 > n_labels:
             raise ValueError(f"k must be at most (n_labels - 1) / 2 for n_labels = {n_labels}, got {k}")
-        super().__init__(in_features, n_labels, 2 * k + 1, slack, device=device, dtype=dtype)
         self.k = k
+        super().__init__(in_features, n_labels, 2 * k + 1 + extra, slack, device=device, dtype=dtype)
         places = torch.arange(self.n_labels) if order is None else checked_order(order, self.n_labels)
         self.register_buffer("places", places.to(self.projection.weight.device))
         self.register_buffer("columns", None, persistent=False)
@@ -58,12 +59,13 @@ class CyclicHead(FixedHead):
         self._start(logit, float(self.columns[0, 0]))
 
     def widest_k(self) -> int:
-        """Return the largest k whose 2k + 1 columns and slack the encoder is wide enough for; 0 if none."""
-        return max(0, min(self.in_features - self.slack, self.n_labels) - 1) // 2
+        """Return the largest k whose 2k + 1 columns, with all others, the encoder is wide enough for; 0 if none."""
+        others = self.features - (2 * self.k + 1)
+        return max(0, min(self.in_features - others, self.n_labels) - 1) // 2
 
     @abstractmethod
     def ideal_columns(self) -> npt.NDArray[np.float64]:
-        """Return the fixed columns by place, (n_places, 2k + 1), rounded once."""
+        """Return the fixed columns by place, (n_places, n_fixed), rounded once."""
 
     def _set_columns(self) -> None:
         weight = self.projection.weight

@@ -10,7 +10,12 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from labelproof.foundation.arguments import whole_number
 
-__all__ = ["FixedHead"]
+__all__ = ["FixedHead", "is_recorded"]
+
+
+def is_recorded() -> bool:
+    """Whether operations are recorded for use elsewhere, by torch.export, the ONNX exporter or torch.jit.trace."""
+    return torch.compiler.is_exporting() or torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
 
 
 class FixedHead(nn.Module, ABC):

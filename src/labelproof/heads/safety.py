@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 def guarantee_of(head: "DFTHead", label_sets: Any, dtype: torch.dtype) -> Guarantee:
     """Check the label sets, by closed-form witnesses and, where these are too tight, by the verifier's."""
-    path = head._path_for(torch.zeros(32, 2 * head.k + 1, device=head.places.device, dtype=dtype))
+    path = head._path_for(torch.zeros(32, head.n_fixed, device=head.places.device, dtype=dtype))
     is_safe = None if label_sets is None else _safe(head, read_label_sets(label_sets, head.n_labels), path, dtype)
     reaches = head.in_features >= head.features
     return Guarantee("ideal arithmetic", head.k, head.n_labels, head.features, reaches, path, dtype, is_safe)
@@ -66,7 +66,7 @@ def _error_bound(head: "DFTHead", weight: Floats, x: Floats, path: str, dtype: t
     *Accuracy and Stability of Numerical Algorithms*, section 24.1), 8 units for each of log2(N) stages relative to the
     norm of all N values; no library proves it of its own kernels.
     """
-    fixed = 2 * head.k + 1
+    fixed = head.n_fixed
     unit = 0.5 * torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
     own_unit = 0.5 * torch.finfo(dtype).eps
     sizes = np.abs(weight) @ np.abs(x)

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-decorators=False, disallow-untyped-defs=False, disallow-untyped-calls=False
 """Compiled: how many ones of each row of a code other rows can cover."""
 
 import numpy as np

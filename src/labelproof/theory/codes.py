@@ -180,8 +180,8 @@ def switching_set(code: Code) -> tuple[int, ...]:
             shifted[(constant - point) % q, linear + 1] += weight
             shifted[constant, linear] -= weight
         terms = shifted
-    sides = [[c + q * b for (c, b), weight in terms.items() if weight * sign > 0] for sign in (1, -1)]
-    return tuple(sorted(min(sides, key=len)))
+    plus, minus = (sorted(c + q * b for (c, b), weight in terms.items() if weight * sign > 0) for sign in (1, -1))
+    return tuple(plus if len(plus) <= len(minus) else minus)
 
 
 def _checked(n_labels: int, k: int) -> tuple[int, int]:

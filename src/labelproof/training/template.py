@@ -19,7 +19,8 @@ encoder:
   kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options
 
 head:
-  kind: dft                 # dft: every set of up to k labels can be predicted; bottleneck (d); linear (relu);
+  kind: dft                 # dft: over the real numbers every set of up to k labels can be predicted; guaranteed: in
+                            # the stored ones too (code or gaussian); harmonic; bottleneck (d); linear (relu);
                             # svm (C): a linear support vector machine for each label, with encoder.hidden: null
   # k: 10                   # by default the most active labels of a training example
   slack: 50                 # learnable columns beside the 2k + 1 fixed ones
