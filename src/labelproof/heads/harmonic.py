@@ -85,7 +85,7 @@ class HarmonicHead(DFTHead):
             dtype=dtype,
         )
         place = self.projection.weight.device
-        self.register_buffer("frequencies", torch.from_numpy(self._chosen).to(place))
+        self.register_buffer("frequencies", torch.tensor(self._chosen, device=place))
 
     def _choose(self, n_labels: int, k: int, random: int | None) -> npt.NDArray[np.int64]:
         k = whole_number("k", k, minimum=1)
