@@ -8,12 +8,12 @@ from torch import nn
 from labelproof.foundation.arguments import whole_number
 from labelproof.heads.code import CodeHead
 from labelproof.heads.dft import DFTHead
-from labelproof.heads.gaussian import GaussianHead, spare_columns
+from labelproof.heads.gaussian import GaussianHead
 from labelproof.heads.guarantee import Level
 from labelproof.heads.harmonic import RANDOM, HarmonicHead
 from labelproof.theory.ceilings import margin_ceiling
 from labelproof.theory.codes import Code, choose_code, widest_k
-from labelproof.theory.gaussian import columns_needed
+from labelproof.theory.gaussian import spare_columns
 
 __all__ = ["LEVELS", "Choice", "choose", "widest"]
 
@@ -141,7 +141,7 @@ def widest(n_labels: int, room: int, least: Level = "probabilistic") -> int:
     """
     best = widest_k(n_labels, room - 1) if room > 1 else 0
     if least != "exact":
-        while best + 1 < n_labels and spare_columns(columns_needed(n_labels, best + 1)) < room:
+        while best + 1 < n_labels and spare_columns(n_labels, best + 1) < room:
             best += 1
     if least == "ideal arithmetic":
         best = max(best, (min(room, n_labels) - 1) // 2)
@@ -164,7 +164,7 @@ def _candidates(n_labels: int, k: int, budget: int | None, room: int, least: Lev
         code = choose_code(n_labels, k, room - 1)
     found = [Choice("code", "exact", n_labels, k, code.columns + 1, code)]
     if least != "exact" and k < n_labels:
-        columns = spare_columns(columns_needed(n_labels, k)) + 1
+        columns = spare_columns(n_labels, k) + 1
         found.append(Choice("gaussian", "probabilistic", n_labels, k, columns))
     if least == "ideal arithmetic" and 2 * k + 1 <= n_labels:
         random = min((room - 2 * k - 1) // 2, RANDOM * k, (n_labels - 1) // 2 - k)

@@ -15,11 +15,9 @@ from labelproof.heads.guarantee import Guarantee
 from labelproof.heads.start import start_logit
 from labelproof.proof.labels import read_label_sets
 from labelproof.search.verifier import verify
-from labelproof.theory.gaussian import columns_needed, gaussian_distance
+from labelproof.theory.gaussian import columns_needed, gaussian_distance, spare_columns
 
-__all__ = ["GaussianHead", "spare_columns"]
-
-SPARE = 1.1  # times as many columns as are needed: the margin is 0 with those alone
+__all__ = ["GaussianHead"]
 
 
 class GaussianHead(FixedHead):
@@ -70,7 +68,7 @@ class GaussianHead(FixedHead):
     ) -> None:
         in_features = whole_number("in_features", in_features, minimum=1)
         needed = columns_needed(n_labels, k, failure)
-        count = spare_columns(needed) if columns is None else whole_number("columns", columns, minimum=1)
+        count = spare_columns(n_labels, k, failure) if columns is None else whole_number("columns", columns, minimum=1)
         if count < needed:
             raise ValueError(f"columns must be at least {needed} for k = {k} of {n_labels} labels, got {count}")
         self.k, self.failure, self.seed = int(k), failure, whole_number("seed", seed, minimum=0)
@@ -89,7 +87,7 @@ class GaussianHead(FixedHead):
         room, low, high = self.in_features - 1 - self.slack, 0, self.n_labels - 1
         while low < high:
             k = (low + high + 1) // 2
-            fits = spare_columns(columns_needed(self.n_labels, k, self.failure)) <= room
+            fits = spare_columns(self.n_labels, k, self.failure) <= room
             low, high = (k, high) if fits else (low, k - 1)
         return low
 
@@ -173,8 +171,3 @@ class GaussianHead(FixedHead):
         """Describe the head in one line."""
         sizes = f"in_features={self.in_features}, n_labels={self.n_labels}, k={self.k}, slack={self.slack}"
         return f"{sizes}, columns={self.n_fixed - 1}, seed={self.seed}, scale={self.scale:g}"
-
-
-def spare_columns(needed: int) -> int:
-    """Return how many columns a head has by default where the proof needs this many."""
-    return math.ceil(SPARE * needed)

@@ -52,7 +52,7 @@ def evaluate_harmonics(x: Tensor, frequencies: Tensor, n_nodes: int) -> Tensor:
     """
     shares = _shares if not torch.compiler.is_compiling() else _shares.__wrapped__
     parts = x * shares(x.shape[-1], n_nodes, x.dtype, x.device)
-    waves = torch.view_as_complex(parts[..., 1:].reshape(*x.shape[:-1], len(frequencies), 2).contiguous())
+    waves = torch.complex(parts[..., 1::2], parts[..., 2::2])
     spectrum = waves.new_zeros(*x.shape[:-1], n_nodes // 2 + 1).index_copy(-1, frequencies, waves)
     return torch.fft.irfft(spectrum, n=n_nodes, norm="forward") + parts[..., :1]
 

@@ -16,7 +16,9 @@ from flint import arb
 from labelproof.foundation.arguments import whole_number
 from labelproof.foundation.flint_precision import working_bits
 
-__all__ = ["columns_needed", "gaussian_distance", "width_bound"]
+__all__ = ["columns_needed", "gaussian_distance", "spare_columns", "width_bound"]
+
+SPARE = 1.1
 
 
 def width_bound(n_labels: int, k: int) -> float:
@@ -69,6 +71,15 @@ def columns_needed(n_labels: int, k: int, failure: float = 1e-6) -> int:
     while gaussian_distance(n_labels, k, columns, failure) <= 0:
         columns += 1
     return columns
+
+
+def spare_columns(n_labels: int, k: int, failure: float = 1e-6) -> int:
+    """Return a tenth more columns than are needed, whose margin is 0: what a head has by default.
+
+    >>> spare_columns(2689, 25)
+    841
+    """
+    return math.ceil(SPARE * columns_needed(n_labels, k, failure))
 
 
 def _checked(n_labels: int, k: int) -> tuple[int, int]:
