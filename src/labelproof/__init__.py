@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         ModelFormatError,
     )
     from labelproof.explaining.explain import Explanation, explain
-    from labelproof.heads import BottleneckHead, DFTHead, replace_head
+    from labelproof.heads import BottleneckHead, CodeHead, DFTHead, GaussianHead, HarmonicHead, replace_head
     from labelproof.losses import (
         AsymmetricLoss,
         BinaryCrossEntropyLoss,
@@ -73,6 +73,7 @@ _HOME = {
     "BinaryCrossEntropyLoss": "labelproof.losses",
     "BottleneckHead": "labelproof.heads",
     "CertificateError": "labelproof.errors",
+    "CodeHead": "labelproof.heads",
     "ConfusionLoss": "labelproof.losses",
     "DFTHead": "labelproof.heads",
     "DataFormatError": "labelproof.errors",
@@ -80,6 +81,8 @@ _HOME = {
     "EntmaxLoss": "labelproof.losses",
     "Explanation": "labelproof.explaining.explain",
     "FocalLoss": "labelproof.losses",
+    "GaussianHead": "labelproof.heads",
+    "HarmonicHead": "labelproof.heads",
     "LabelproofError": "labelproof.errors",
     "MissingPackageError": "labelproof.errors",
     "ModelFormatError": "labelproof.errors",
@@ -115,6 +118,7 @@ __all__ = [
     "BinaryCrossEntropyLoss",
     "BottleneckHead",
     "CertificateError",
+    "CodeHead",
     "ConfusionLoss",
     "DFTHead",
     "DataFormatError",
@@ -122,6 +126,8 @@ __all__ = [
     "EntmaxLoss",
     "Explanation",
     "FocalLoss",
+    "GaussianHead",
+    "HarmonicHead",
     "LabelproofError",
     "MissingPackageError",
     "ModelFormatError",

@@ -1,25 +1,26 @@
 """A head trains under DistributedDataParallel as it does in one process."""
 
+import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch.nn.parallel import DistributedDataParallel
 
-from labelproof.heads import DFTHead
+from labelproof.heads import CodeHead, DFTHead
 
 
-def make_head():
+def make_head(kind):
     torch.manual_seed(0)
-    return DFTHead(40, 60, 5, 4, path="fft")
+    return DFTHead(40, 60, 5, 4, path="fft") if kind == "dft" else CodeHead(40, 60, 2, 4)
 
 
 def batch():
     return torch.randn(8, 40, generator=torch.Generator().manual_seed(1))
 
 
-def train(rank, world_size, folder):
+def train(rank, world_size, folder, kind):
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=world_size)
-    head = make_head()
+    head = make_head(kind)
     parallel = DistributedDataParallel(head)  # averages the gradients as long as it lives
     parallel(batch()[rank::world_size]).square().mean().backward()
     if rank == 0:
@@ -27,12 +28,13 @@ def train(rank, world_size, folder):
     dist.destroy_process_group()
 
 
-def test_two_processes_give_the_gradients_of_one(tmp_path):
-    both = mp.spawn(train, (2, str(tmp_path)), nprocs=2, join=False)
+@pytest.mark.parametrize("kind", ["dft", "code"])
+def test_two_processes_give_the_gradients_of_one(kind, tmp_path):
+    both = mp.spawn(train, (2, str(tmp_path), kind), nprocs=2, join=False)
     both.join(timeout=180)
     for process in both.processes:
         process.kill()  # gloo may wait for ever while it is taken down, after all is done
-    head = make_head()
+    head = make_head(kind)
     head(batch()).square().mean().backward()
     gradients = torch.load(tmp_path / "gradients", weights_only=True)
     for parameter, gradient in zip(head.parameters(), gradients, strict=True):

@@ -44,7 +44,7 @@ def test_a_witness_needs_nodes_on_a_grid():
 @pytest.mark.parametrize("path", ["fft", "dense"])
 def test_sets_called_safe_are_predicted_in_that_precision(dtype, path, monkeypatch):
     used = []
-    survives = lp.heads.guarantee._survives
+    survives = lp.heads.safety._survives
 
     def remember(head, weight, active, x, *rest):
         answer = survives(head, weight, active, x, *rest)
@@ -52,7 +52,7 @@ def test_sets_called_safe_are_predicted_in_that_precision(dtype, path, monkeypat
             used.append((active.tolist(), np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))))
         return answer
 
-    monkeypatch.setattr(lp.heads.guarantee, "_survives", remember)
+    monkeypatch.setattr(lp.heads.safety, "_survives", remember)
     torch.manual_seed(0)
     head = DFTHead(40, 150, 4, 20, path=path)
     sets = [[1], [3, 70], [10, 60, 110], [0, 40, 80, 120], [5, 6, 7], []]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelproof.heads import BottleneckHead, DFTHead, VandermondeHead, start_at
+from labelproof.heads import BottleneckHead, CodeHead, DFTHead, VandermondeHead, start_at
 from labelproof.theory.cyclic import minor_signs
 from labelproof.theory.dft import dft_matrix, vandermonde_matrix
 
@@ -22,6 +22,8 @@ HEADS = {
     "dft by a product": lambda **kw: DFTHead(40, 60, 5, 4, path="dense", **kw),
     "dft on the paper's grid": lambda **kw: DFTHead(40, 59, 5, 4, nodes="paper", path="fft", **kw),
     "dft with learned nodes": lambda **kw: DFTHead(40, 60, 5, 4, nodes="learned", **kw),
+    "code": lambda **kw: CodeHead(40, 60, 2, 4, **kw),
+    "code without slack": lambda **kw: CodeHead(40, 60, 2, 0, budget=39, **kw),
     "vandermonde": lambda **kw: VandermondeHead(40, 60, 5, 4, **kw),
 }
 every_head = pytest.mark.parametrize("make", HEADS.values(), ids=HEADS.keys())
@@ -125,13 +127,23 @@ def test_a_head_can_be_exported(make):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the exporter's own imports
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_a_dft_head_runs_in_onnxruntime(tmp_path):
-    head = DFTHead(40, 60, 5, 4, order=np.arange(60)[::-1], path="fft").eval()
+@pytest.mark.parametrize("name", ["dft in another order", "code"])
+def test_a_head_runs_in_onnxruntime(name, tmp_path):
+    head = HEADS[name]().eval()
     e = torch.randn(3, 40)
     torch.onnx.export(head, (e,), tmp_path / "head.onnx", dynamo=True, verbose=False)
     session = onnxruntime.InferenceSession(tmp_path / "head.onnx", providers=["CPUExecutionProvider"])
     (z,) = session.run(None, {session.get_inputs()[0].name: e.numpy()})
     assert np.allclose(z, head(e).detach().numpy(), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
+@every_head
+def test_a_head_can_be_traced(make):
+    head = make()
+    traced = torch.jit.trace(head, torch.randn(5, 40))
+    e = torch.randn(3, 40)
+    assert torch.allclose(traced(e), head(e), atol=1e-5)
 
 
 @pytest.mark.parametrize(("n", "k"), [(3, 1), (7, 3), (50, 2), (97, 20), (128, 63), (211, 7), (1000, 10), (8921, 80)])
@@ -200,10 +212,12 @@ def test_scaled_columns_give_scaled_logits_and_the_same_start():
         DFTHead(40, 60, 5, 4, start=3, scale=8.0),
         DFTHead(40, 60, 3, 4, nodes="learned"),
         VandermondeHead(40, 60, 3, 4),
+        CodeHead(60, 60, 3, 4),
+        CodeHead(40, 60, 2, 4, start=3, scale=8.0),
     ],
 )
 def test_every_label_starts_at_k_of_n(head):
-    assert torch.allclose(head(torch.zeros(40)).sigmoid(), torch.full((60,), 3 / 60), atol=1e-4)
+    assert torch.allclose(head(torch.zeros(head.in_features)).sigmoid(), torch.full((60,), 3 / 60), atol=1e-4)
 
 
 def test_all_other_biases_start_at_zero():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -110,3 +112,13 @@ def test_wilsons_interval_holds_the_share_and_solves_its_equation(successes, tri
     for end in (low, high):
         if 0 < end < 1:
             assert (share - end) ** 2 == pytest.approx(1.959963984540054**2 * end * (1 - end) / trials)
+
+
+def test_a_plan_says_what_the_stored_numbers_take():
+    p = lp.plan([[0, 1, 2], [7]], n_labels=60, n_sample=1)
+    assert p.code_width == 33
+    assert p.gaussian_width > p.code_width
+    assert p.recommendation.endswith("For the numbers as they are stored that takes a code head of 33 features.")
+    wide = replace(p, code_width=1379, gaussian_width=842)
+    assert "or normal columns in 842, for all but one in a million seeds." in wide.recommendation
+    assert lp.plan([[0]], n_labels=1, n_sample=1).gaussian_width is None

@@ -4,34 +4,32 @@ If all maximal minors of a matrix of 2k + 1 columns have one sign, every set of 
 further columns never take that away. This is a statement about real numbers: see `guarantee`.
 """
 
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - its usual name
+from torch import Tensor
 
 from labelproof.foundation.arguments import whole_number
+from labelproof.heads.fixed import FixedHead
 from labelproof.heads.start import start_logit
 from labelproof.theory.dft import vandermonde_matrix
 
 __all__ = ["CyclicHead", "VandermondeHead", "checked_order"]
 
 
-class CyclicHead(nn.Module, ABC):
-    """A projection, 2k + 1 fixed columns and ``slack`` learnable ones: ``logits = projection(e) @ weight.T``.
+class CyclicHead(FixedHead):
+    """A projection, 2k + 1 fixed columns (or more) and ``slack`` learnable ones: ``logits = projection(e) @ weight.T``.
 
     Not used by itself: `DFTHead` and `VandermondeHead` say what the fixed columns are. The first is a constant. They
     are kept in float32, or float64 where the parameters are, and rounded once from their ideal values.
     """
 
-    columns: Tensor  # (n_labels, 2k + 1)
+    columns: Tensor  # (n_labels, n_fixed)
     places: Tensor  # (n_labels,)
-    slack_weight: nn.Parameter | None  # (n_labels, slack)
 
     def __init__(
         self,
@@ -44,38 +42,30 @@ class CyclicHead(nn.Module, ABC):
         start: float | None,
         device: Any,
         dtype: torch.dtype | None,
+        extra: int = 0,
     ) -> None:
-        super().__init__()
-        self.in_features = whole_number("in_features", in_features, minimum=1)
-        self.n_labels = whole_number("n_labels", n_labels, minimum=1)
-        self.k = whole_number("k", k, minimum=1)
-        self.slack = whole_number("slack", slack, minimum=0)
-        if 2 * self.k + 1 > self.n_labels:
-            raise ValueError(f"k must be at most (n_labels - 1) / 2 for n_labels = {self.n_labels}, got {self.k}")
-        self.features = 2 * self.k + 1 + self.slack
-        if self.features > self.in_features:
-            warnings.warn(
-                f"the head has {self.features} features but the encoder only {self.in_features}: "
-                "some features cannot be reached, and the guarantee needs all of them",
-                stacklevel=3,
-            )
-        self.projection = nn.Linear(self.in_features, self.features, device=device, dtype=dtype)
-        weight = self.projection.weight
-        self.slack_weight = nn.Parameter(weight.new_empty(self.n_labels, self.slack)) if self.slack else None
-        if self.slack_weight is not None:
-            nn.init.uniform_(self.slack_weight, -(self.features**-0.5), self.features**-0.5)  # as nn.Linear's
+        in_features = whole_number("in_features", in_features, minimum=1)
+        n_labels = whole_number("n_labels", n_labels, minimum=1)
+        k = whole_number("k", k, minimum=1)
+        if 2 * k + 1 > n_labels:
+            raise ValueError(f"k must be at most (n_labels - 1) / 2 for n_labels = {n_labels}, got {k}")
+        self.k = k
+        super().__init__(in_features, n_labels, 2 * k + 1 + extra, slack, device=device, dtype=dtype)
         places = torch.arange(self.n_labels) if order is None else checked_order(order, self.n_labels)
-        self.register_buffer("places", places.to(weight.device))
+        self.register_buffer("places", places.to(self.projection.weight.device))
         self.register_buffer("columns", None, persistent=False)
         self._set_columns()
-        with torch.no_grad():
-            logit = start_logit(self.k if start is None else start, self.n_labels)
-            nn.init.zeros_(self.projection.bias)
-            self.projection.bias[0] = logit / float(self.columns[0, 0])
+        logit = start_logit(self.k if start is None else start, self.n_labels)
+        self._start(logit, float(self.columns[0, 0]))
+
+    def widest_k(self) -> int:
+        """Return the largest k whose 2k + 1 columns, with all others, the encoder is wide enough for; 0 if none."""
+        others = self.features - (2 * self.k + 1)
+        return max(0, min(self.in_features - others, self.n_labels) - 1) // 2
 
     @abstractmethod
     def ideal_columns(self) -> npt.NDArray[np.float64]:
-        """Return the fixed columns by place, (n_places, 2k + 1), rounded once."""
+        """Return the fixed columns by place, (n_places, n_fixed), rounded once."""
 
     def _set_columns(self) -> None:
         weight = self.projection.weight
@@ -94,36 +84,8 @@ class CyclicHead(nn.Module, ABC):
         super()._load_from_state_dict(*args, **kwargs)
         self._set_columns()  # the places may be others
 
-    @property
-    def weight(self) -> Tensor:
-        """The matrix to verify, (n_labels, features): the fixed columns, then the learnable ones."""
-        columns = self._fixed_columns()
-        return columns if self.slack_weight is None else torch.cat([columns, self.slack_weight.to(columns)], dim=1)
-
-    @property
-    def bias(self) -> None:
-        """None: the constant column has its place."""
-        return None
-
     def _fixed_columns(self) -> Tensor:
         return self.columns
-
-    def _fixed_logits(self, features: Tensor) -> Tensor:
-        """Return the part of the logits that comes from the fixed columns, in their precision."""
-        columns = self._fixed_columns()
-        return F.linear(features.to(columns.dtype), columns)
-
-    def logits(self, features: Tensor) -> Tensor:
-        """Return the logits (..., n_labels) of features (..., 2k + 1 + slack)."""
-        fixed = 2 * self.k + 1
-        z = self._fixed_logits(features[..., :fixed])
-        if self.slack_weight is not None:
-            z = z + F.linear(features[..., fixed:], self.slack_weight)
-        return z.to(features.dtype)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
-        """Return the logits (..., n_labels) of an encoder's output (..., in_features)."""
-        return self.logits(self.projection(input))
 
     def extra_repr(self) -> str:
         """Describe the head in one line."""

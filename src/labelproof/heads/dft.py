@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from labelproof.foundation.arguments import whole_number
 from labelproof.heads.cyclic import CyclicHead
-from labelproof.heads.guarantee import Guarantee, guarantee_of
+from labelproof.heads.fixed import is_recorded
+from labelproof.heads.guarantee import Guarantee
+from labelproof.heads.safety import guarantee_of
 from labelproof.heads.transform import Path, choose_path, evaluate_series
 from labelproof.proof.labels import read_label_set
 from labelproof.theory.dft import dft_matrix, dft_witness
@@ -90,8 +92,10 @@ class DFTHead(CyclicHead):
             raise ValueError(f"scale must be a positive number, got {scale}")
         n_labels = whole_number("n_labels", n_labels, minimum=1)
         self.nodes, self.path, self.scale = nodes, path, float(scale)
-        self.n_nodes = int(scipy.fft.next_fast_len(n_labels, real=True)) if nodes == "fast" else n_labels
-        super().__init__(in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype)
+        self.n_nodes = self._count_nodes(n_labels)
+        super().__init__(
+            in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype, extra=self._extra()
+        )
         mantissa, exponent = math.frexp(self.scale)
         self.register_buffer("grid", torch.tensor([self.n_nodes, int(mantissa * 2**53), exponent], device=device))
         steps = self.projection.weight.new_zeros(self.n_labels) if nodes == "learned" else None
@@ -107,6 +111,17 @@ class DFTHead(CyclicHead):
             ours, theirs = (f"{n} nodes, scale {math.ldexp(m / 2**53, e)}" for n, m, e in grids)
             lists[-1].append(f"{prefix}grid: expected a DFT head of {ours}, got one of {theirs}")
             self.grid = grid
+
+    def _count_nodes(self, n_labels: int) -> int:
+        return int(scipy.fft.next_fast_len(n_labels, real=True)) if self.nodes == "fast" else n_labels
+
+    def _extra(self) -> int:
+        """Return the number of fixed columns beside the 2k + 1 low ones."""
+        return 0
+
+    def _evaluate(self, x: Tensor) -> Tensor:
+        """Multiply by the unit-norm columns at all nodes, by a transform."""
+        return evaluate_series(x, self.n_nodes)
 
     def ideal_columns(self) -> npt.NDArray[np.float64]:
         """Return the DFT columns at the nodes, (n_nodes, 2k + 1)."""
@@ -130,11 +145,11 @@ class DFTHead(CyclicHead):
     def _fixed_logits(self, features: Tensor) -> Tensor:
         if self._path_for(features) == "dense":
             return super()._fixed_logits(features)
-        z = evaluate_series(self.scale * features.to(self.columns.dtype), self.n_nodes)
+        z = self._evaluate(self.scale * features.to(self.columns.dtype))
         return z[..., : self.n_labels] if self.is_in_place else z.index_select(-1, self.places)
 
     def _path_for(self, features: Tensor) -> Path:
-        if self.nodes == "learned" or torch.compiler.is_exporting() or features.numel() == 0:
+        if self.nodes == "learned" or is_recorded() or features.numel() == 0:
             return "dense"  # transforms of nothing fail
         if self.path != "auto":
             return self.path

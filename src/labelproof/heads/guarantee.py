@@ -1,126 +1,107 @@
-"""What a DFT head is sure to be able to predict: in ideal arithmetic, and with the numbers in use.
-
-A label set is *safe* if some features, representable in the head's precision, have logits of the right signs even
-after the largest rounding error of the path that computes them.
-"""
+"""What a head is sure to be able to predict, in one record for all heads."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from labelproof.proof.labels import LabelSets, read_label_sets
-from labelproof.search.verifier import verify
+from labelproof.theory.ceilings import margin_ceiling
 
-if TYPE_CHECKING:
-    from labelproof.heads.dft import DFTHead
+__all__ = ["Guarantee", "Level"]
 
-__all__ = ["Guarantee", "guarantee_of"]
-
-Floats = npt.NDArray[np.float64]
+Level = Literal["exact", "probabilistic", "ideal arithmetic", "measured"]
 
 
 @dataclass(frozen=True, eq=False)
 class Guarantee:
-    """What holds for a DFT head; ``str()`` says it in words.
+    """What holds for a head; ``str()`` says it in words.
 
     Attributes
     ----------
+    level
+        "exact": every set of at most k labels is argmaxable for the stored numbers, by proof. "probabilistic": the
+        same but for a share ``failure`` of all seeds. "ideal arithmetic": it holds for the real numbers that the stored
+        ones are rounded from. "measured": only a search for counter-examples was made.
     k, n_labels, n_features
-        With the ideal columns every set of at most k of the n labels is argmaxable.
+        Sets of at most k of the n labels; the features of the head, learnable ones included.
     reaches_all_features
         Whether the encoder is at least as wide as the head, without which not all features can occur.
     path, dtype
-        How the logits are computed: "fft" or "dense", and the precision of the features.
+        How the logits are computed, and the precision of the features.
+    margin
+        Least relative margin min y_i (w_i·x) / (‖w_i‖ ‖x‖) that is proven, or the least that was found where the level
+        says so; None where there is none.
+    holds_in_dtype
+        Whether features of that dtype exist whose logits, as the head computes them, have the right signs for every
+        such set; None where that is not known for all sets.
+    failure
+        Probability over the seed that the statement is wrong; 0 unless the level is "probabilistic".
     is_safe
         bool (n_sets,): which of the given label sets are predicted by some features in spite of all rounding errors.
         None if none were given.
     share_safe
         The mean of ``is_safe``; None if no label sets were given.
+    share_of_ceiling
+        The margin as a share of the largest that any layer could have for all sets of k labels.
     """
 
+    level: Level
     k: int
     n_labels: int
     n_features: int
     reaches_all_features: bool
     path: str
     dtype: torch.dtype
-    is_safe: npt.NDArray[np.bool_] | None
+    is_safe: npt.NDArray[np.bool_] | None = None
+    margin: float | None = None
+    holds_in_dtype: bool | None = None
+    failure: float = 0.0
 
     @property
     def share_safe(self) -> float | None:
         """Share of the given label sets that are safe."""
         return None if self.is_safe is None else float(np.mean(self.is_safe)) if len(self.is_safe) else 1.0
 
+    @property
+    def share_of_ceiling(self) -> float | None:
+        """The margin as a share of `labelproof.theory.ceilings.margin_ceiling`."""
+        hardest = min(self.k, (self.n_labels - 1) // 2)
+        return None if self.margin is None or not hardest else self.margin / margin_ceiling(self.n_labels, hardest)
+
     def __str__(self) -> str:
-        lines = [
-            f"Over the real numbers every set of at most {self.k} of {self.n_labels} labels is argmaxable.",
-            f"Numbers in use ({str(self.dtype).removeprefix('torch.')}, {self.path} path): "
-            + (
-                "nothing was checked; give label sets to check."
-                if self.is_safe is None
-                else f"{int(self.is_safe.sum())} of {len(self.is_safe)} label sets are predicted by some features "
-                "whatever the rounding errors; of the others nothing is said: labelproof.verify decides."
-            ),
-        ]
-        if not self.reaches_all_features:
-            lines.append(f"The encoder is narrower than the head's {self.n_features} features: not all can occur.")
-        return "\n".join(lines)
+        return "\n".join(line for line in (self._claim(), self._margin(), self._in_use(), self._reach()) if line)
 
+    def _claim(self) -> str:
+        sets = f"every set of at most {self.k} of {self.n_labels} labels is argmaxable"
+        return {
+            "exact": f"For the numbers as they are stored {sets}.",
+            "probabilistic": f"For the numbers as they are stored {sets}, but for a share of {self.failure:.0e} of all "
+            "seeds at most.",
+            "ideal arithmetic": f"Over the real numbers {sets}.",
+            "measured": f"No counter-example was found to the claim that {sets}.",
+        }[self.level]
 
-def guarantee_of(head: "DFTHead", label_sets: Any, dtype: torch.dtype) -> Guarantee:
-    """Check the label sets, by closed-form witnesses and, where these are too tight, by the verifier's."""
-    path = head._path_for(torch.zeros(32, 2 * head.k + 1, device=head.places.device, dtype=dtype))
-    is_safe = None if label_sets is None else _safe(head, read_label_sets(label_sets, head.n_labels), path, dtype)
-    reaches = head.in_features >= head.features
-    return Guarantee(head.k, head.n_labels, head.features, reaches, path, dtype, is_safe)
+    def _margin(self) -> str:
+        if self.margin is None:
+            return ""
+        proven = "is at least" if self.level in ("exact", "probabilistic") else "found was"
+        share = "" if self.share_of_ceiling is None else f", {self.share_of_ceiling:.1%} of the largest possible"
+        return f"The least margin {proven} {self.margin:.2g}{share}."
 
+    def _in_use(self) -> str:
+        start = f"Numbers in use ({str(self.dtype).removeprefix('torch.')}, {self.path} path): "
+        if self.holds_in_dtype is not None and self.is_safe is None:
+            return start + ("it holds for the computed logits." if self.holds_in_dtype else "rounding may break it.")
+        if self.is_safe is None:
+            return start + "nothing was checked; give label sets to check."
+        return (
+            f"{start}{int(self.is_safe.sum())} of {len(self.is_safe)} label sets are predicted by some features "
+            "whatever the rounding errors; of the others nothing is said: labelproof.verify decides."
+        )
 
-def _safe(head: "DFTHead", sets: LabelSets, path: str, dtype: torch.dtype) -> npt.NDArray[np.bool_]:
-    weight = head.weight.detach().double().cpu().numpy()
-    safe = np.zeros(len(sets), dtype=np.bool_)
-    if head.nodes != "learned":
-        for i, active in enumerate(sets):
-            if len(active) <= head.k:
-                safe[i] = _survives(head, weight, active, head.witness(active).numpy(), path, dtype)
-    unsure = np.flatnonzero(~safe)
-    verified = verify(weight, sets.take(unsure.tolist()))
-    for place in np.flatnonzero(verified.status == 1).tolist():
-        witness = getattr(verified[place], "witness", None)
-        if isinstance(witness, np.ndarray):
-            i = int(unsure[place])
-            safe[i] = _survives(head, weight, sets[i], witness, path, dtype)
-    return safe
-
-
-def _survives(
-    head: "DFTHead", weight: Floats, active: npt.NDArray[np.int64], x: Floats, path: str, dtype: torch.dtype
-) -> bool:
-    """Whether x, rounded to the dtype, has logits that exceed the error bound, with the right signs."""
-    scaled = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))  # below 1
-    rounded = torch.from_numpy(scaled).to(dtype).double().numpy()
-    signed = -(weight @ rounded)
-    signed[active] *= -1
-    exact_enough = (len(rounded) + 2) * 2.0**-53 * (np.abs(weight) @ np.abs(rounded))
-    return bool((signed - exact_enough > _error_bound(head, weight, rounded, path, dtype)).all())
-
-
-def _error_bound(head: "DFTHead", weight: Floats, x: Floats, path: str, dtype: torch.dtype) -> Floats:
-    """Bound the rounding errors of each logit at x.
-
-    Dense: a sum of m products is off by at most m units of Σ|w_ij x_j|, in any order. FFT: the standard bound (Higham,
-    *Accuracy and Stability of Numerical Algorithms*, section 24.1), 8 units for each of log2(N) stages relative to the
-    norm of all N values; no library proves it of its own kernels.
-    """
-    fixed = 2 * head.k + 1
-    unit = 0.5 * torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
-    own_unit = 0.5 * torch.finfo(dtype).eps
-    sizes = np.abs(weight) @ np.abs(x)
-    bound = 1.01 * (len(x) + 4) * unit * sizes
-    if path == "fft":
-        norm = float(np.linalg.norm(x[:fixed])) * head.scale  # the columns are orthonormal on the whole grid
-        bound = bound + 8 * np.log2(head.n_nodes) * unit * norm
-    slack = np.abs(weight[:, fixed:]) @ np.abs(x[fixed:])
-    return bound + 1.01 * (len(x) - fixed + 2) * own_unit * slack + torch.finfo(dtype).tiny
+    def _reach(self) -> str:
+        if self.reaches_all_features:
+            return ""
+        return f"The encoder is narrower than the head's {self.n_features} features: not all can occur."

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-__all__ = ["Path", "choose_path", "evaluate_series"]
+__all__ = ["Path", "choose_path", "evaluate_harmonics", "evaluate_series"]
 
 Path = Literal["fft", "dense"]
 COLUMNS_PER_STAGE = 5  # a transform of length N costs about as much as a product with 5·log2(N) columns
@@ -36,6 +36,25 @@ def evaluate_series(x: Tensor, n_nodes: int) -> Tensor:
     flat[..., 0] = parts[..., 0]
     flat[..., 2 : x.shape[-1] + 1] = parts[..., 1:]
     return torch.fft.irfft(torch.view_as_complex(spectrum), n=n_nodes, norm="forward")
+
+
+def evaluate_harmonics(x: Tensor, frequencies: Tensor, n_nodes: int) -> Tensor:
+    """Multiply (a_0, a_1, b_1, ...) by the unit-norm columns of any frequencies, as `evaluate_series` does of 1 to k.
+
+    Parameters
+    ----------
+    x : Tensor (..., 2m + 1)
+        In float32 or float64.
+    frequencies : Tensor of int64 (m,)
+        Different ones from 1 to (n_nodes - 1) / 2.
+    n_nodes : int
+        At least 2m + 1.
+    """
+    shares = _shares if not torch.compiler.is_compiling() else _shares.__wrapped__
+    parts = x * shares(x.shape[-1], n_nodes, x.dtype, x.device)
+    waves = torch.complex(parts[..., 1::2], parts[..., 2::2])
+    spectrum = waves.new_zeros(*x.shape[:-1], n_nodes // 2 + 1).index_copy(-1, frequencies, waves)
+    return torch.fft.irfft(spectrum, n=n_nodes, norm="forward") + parts[..., :1]
 
 
 def choose_path(x: Tensor, n_labels: int, n_nodes: int) -> Path:

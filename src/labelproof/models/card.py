@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from labelproof.heads import DFTHead
+from labelproof.heads import CodeHead, DFTHead, GaussianHead
 from labelproof.models.model import Model
 
 __all__ = ["model_card"]
@@ -57,6 +57,8 @@ def _loss(model: Model) -> str:
 
 
 def _guarantee(model: Model) -> list[str]:
+    if isinstance(model.head, CodeHead | GaussianHead):
+        return [*str(model.head.guarantee()).splitlines(), ""]
     if not isinstance(model.head, DFTHead):
         return [
             "The head gives no guarantee that a label set can be predicted; `labelproof.verify` says which can.",

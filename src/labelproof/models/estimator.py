@@ -35,6 +35,8 @@ from labelproof.training.targets import Classes, LabelSets, read_targets
 
 __all__ = ["MultiLabelClassifier"]
 
+FIXED = ("code", "dft", "gaussian", "guaranteed", "harmonic")  # heads with a guarantee
+
 
 def _trains_in_epochs(estimator: "MultiLabelClassifier") -> bool:
     if estimator.head in ("auto", "svm"):
@@ -51,14 +53,16 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     Parameters
     ----------
-    head : {"auto", "dft", "bottleneck", "linear", "svm"}
+    head : {"auto", "guaranteed", "code", "gaussian", "harmonic", "dft", "bottleneck", "linear", "svm"}
         "auto" is the recipe, for which only ``metric``, ``budget``, ``random_state`` and ``verbose`` count. The others
-        are output layers on the features of X: "dft" can predict every set of up to k labels, provided that X has as
-        many features.
+        are output layers on the features of X: "guaranteed" can predict every set of up to k labels by proof for the
+        stored numbers, and is "code" or "gaussian", whichever X has enough features for; "harmonic" and "dft" can over
+        the real numbers.
     k : int, optional
-        Of the DFT head: most active labels that must be predictable together. None: the most active labels in Y.
+        Of heads with a guarantee: most active labels that must be predictable together. None: the most active labels in
+        Y; "guaranteed" then lowers it to what fits, and warns.
     slack : int
-        Of the DFT head: learnable columns.
+        Of heads with a guarantee: learnable columns.
     loss : str or dict
         "bce", "focal", "asl", "sigmoid-f1", "sparsemax" ..., or ``{"kind": "focal", "gamma": 1.0}``.
     decision : str or dict
@@ -320,8 +324,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         yield from batch_logits(encoder, head, encoder.prepare(X))
 
     def _config(self, scheme: LabelSets | Classes, seed: int) -> TrainConfig:
+        fixed = {"k": self.k, "slack": self.slack}
         own: dict[str, dict[str, Any]] = {
-            "dft": {"k": self.k, "slack": self.slack},
             "bottleneck": {"d": self.d},
             "auto": {"metric": self.metric} | ({} if self.budget is None else {"budget": self.budget}),
         }
@@ -330,7 +334,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             {
                 "data": {"validation": self.validation_fraction, "min_count": 0},
                 "encoder": {"kind": "features"} | ({} if self.hidden is None else {"hidden": self.hidden}),
-                "head": {"kind": self.head, **own.get(self.head, {})},
+                "head": {"kind": self.head, **own.get(self.head, fixed if self.head in FIXED else {})},
                 "loss": _as_dict(self.loss),
                 "decision": decision,
                 "trainer": {

@@ -16,7 +16,7 @@ from labelproof.foundation.arguments import whole_number
 from labelproof.foundation.flint_precision import working_bits
 from labelproof.proof.labels import read_label_set
 
-__all__ = ["DFTWitness", "dft_matrix", "dft_witness", "gale_matrix", "vandermonde_matrix"]
+__all__ = ["DFTWitness", "dft_matrix", "dft_witness", "gale_matrix", "harmonic_matrix", "vandermonde_matrix"]
 
 
 def dft_matrix(n_labels: int, k: int) -> npt.NDArray[np.float64]:
@@ -74,19 +74,38 @@ def gale_matrix(n_labels: int, d: int) -> npt.NDArray[np.float64]:
            [-0.5 ,  0.5 ]])
     """
     n_labels, d = _checked_tall(n_labels, d)
-    odd = d % 2
-    period = n_labels if odd else 2 * n_labels
+    if d % 2:
+        return harmonic_matrix(n_labels, np.arange(1, d // 2 + 1))
+    return _waves(n_labels, np.arange(1, d, 2), 2 * n_labels)
+
+
+def harmonic_matrix(n_labels: int, frequencies: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Build a constant column, then √(2/n) cos(ft), √(2/n) sin(ft) for each frequency f, at t = 2πi/n, rounded once.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels n.
+    frequencies : array_like of int (m,)
+        Different numbers from 1 to (n - 1)/2, for which the columns are orthonormal.
+
+    Returns
+    -------
+    ndarray of float64 (n_labels, 2m + 1)
+
+    Examples
+    --------
+    >>> np.array_equal(harmonic_matrix(9, [1, 2]), dft_matrix(9, 2))
+    True
+    """
+    chosen = np.asarray(frequencies)
+    if chosen.ndim != 1 or len(np.unique(chosen)) < len(chosen) or not ((chosen >= 1) & (2 * chosen < n_labels)).all():
+        raise ValueError(
+            f"frequencies must be different numbers from 1 to {(n_labels - 1) // 2}, got {chosen.tolist()}"
+        )
     with working_bits(128):
-        constant, scale = float((arb(1) / n_labels).sqrt()), (arb(2) / n_labels).sqrt()
-        sine, cosine = np.array(
-            [[float(scale * v) for v in _sin_cos(2 * r, period)] for r in range(period)]
-        ).T  # (period,) each
-    frequencies = np.arange(1, d // 2 + 1) if odd else np.arange(1, d, 2)
-    turns = np.outer(np.arange(n_labels), frequencies) % period  # exact, so the angle is
-    weight = np.full((n_labels, d), constant)
-    weight[:, odd::2] = cosine[turns]
-    weight[:, odd + 1 :: 2] = sine[turns]
-    return weight
+        constant = np.full((n_labels, 1), float((arb(1) / n_labels).sqrt()))
+    return np.concatenate([constant, _waves(n_labels, chosen, n_labels)], axis=1)
 
 
 def vandermonde_matrix(n_labels: int, d: int) -> npt.NDArray[np.float64]:
@@ -202,6 +221,17 @@ def _checked_tall(n_labels: int, d: int) -> tuple[int, int]:
     if d > n_labels:
         raise ValueError(f"d must be at most n_labels = {n_labels}, got {d}")
     return n_labels, d
+
+
+def _waves(n_labels: int, frequencies: npt.NDArray[np.integer], period: int) -> npt.NDArray[np.float64]:
+    """Return the cosine and the sine of each frequency side by side, at 2πi/period."""
+    with working_bits(128):
+        scale = (arb(2) / n_labels).sqrt()
+        sine, cosine = np.array(
+            [[float(scale * v) for v in _sin_cos(2 * r, period)] for r in range(period)]
+        ).T  # (period,) each
+    turns = np.outer(np.arange(n_labels), frequencies) % period  # exact, so the angle is
+    return np.stack([cosine[turns], sine[turns]], axis=2).reshape(n_labels, -1)
 
 
 def _checked_dft(n_labels: int, k: int) -> tuple[int, int]:

@@ -9,8 +9,10 @@ import numpy.typing as npt
 from labelproof.foundation.progress import progress_bar
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.search.verifier import verify
+from labelproof.theory.codes import choose_code
 from labelproof.theory.counting import log10_argmaxable_fraction
 from labelproof.theory.cyclic import circular_alternations
+from labelproof.theory.gaussian import spare_columns
 
 __all__ = ["WIDTHS", "Plan", "Width", "plan", "wilson_interval"]
 
@@ -54,6 +56,9 @@ class Plan:
         Minimum, median, 90th percentile and maximum of the sign changes around the circle of labels.
     dft_width
         Features of a DFT head that can predict every set of up to k labels.
+    code_width, gaussian_width
+        Features of heads that can do so with the stored numbers, a code head and one of normal columns; the latter for
+        all but one in a million seeds. None where there are no more labels than active ones.
     seen_width
         Features of a DFT head that can predict the label sets of this data set, with the labels in this order.
     random_width
@@ -69,6 +74,8 @@ class Plan:
     cardinality: float
     alternations: tuple[int, int, int, int]
     dft_width: int
+    code_width: int
+    gaussian_width: int | None
     seen_width: int
     random_width: int | None
     n_sampled: int
@@ -88,8 +95,16 @@ class Plan:
         return (
             f"{random} This is an estimate from one random matrix: training moves it, so verify the trained weights. "
             f"A DFT head of {self.dft_width} features can predict every set of up to {self.k} labels, "
-            f"in the data or not; that is a theorem about exact numbers, so verify the stored ones."
+            f"in the data or not; that is a theorem about exact numbers, so verify the stored ones. {self._stored}"
         )
+
+    @property
+    def _stored(self) -> str:
+        """Say what it takes for the numbers as they are stored."""
+        text = f"For the numbers as they are stored that takes a code head of {self.code_width} features"
+        if self.gaussian_width is None or self.gaussian_width >= self.code_width:
+            return f"{text}."
+        return f"{text}, or normal columns in {self.gaussian_width}, for all but one in a million seeds."
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, strings and lists."""
@@ -153,6 +168,8 @@ def plan(
         cardinality=float(sizes.mean()),
         alternations=_summary(changes),
         dft_width=min(2 * k + 1, sets.n_labels),
+        code_width=choose_code(sets.n_labels, max(k, 1)).columns + 1,
+        gaussian_width=spare_columns(sets.n_labels, max(k, 1)) + 1 if k < sets.n_labels > 1 else None,
         seen_width=min(int(changes.max()) + 1, sets.n_labels),
         random_width=next((width.d for width in widths if width.predicted == n_sampled), None),
         n_sampled=n_sampled,

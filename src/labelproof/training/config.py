@@ -34,6 +34,10 @@ Files = str | tuple[str, ...]
 HEAD_OPTIONS = {
     "bottleneck": {"d", "bias", "start"},
     "dft": {"k", "slack", "order", "nodes", "scale", "start"},
+    "code": {"k", "slack", "columns", "code", "scale", "start"},
+    "gaussian": {"k", "slack", "columns", "seed", "scale", "start"},
+    "harmonic": {"k", "slack", "random", "seed", "scale", "start"},
+    "guaranteed": {"k", "slack", "columns", "start"},
     "linear": {"relu", "bias", "start"},
     "svm": {"C"},
     "auto": {"metric", "budget"},
@@ -118,12 +122,16 @@ class EncoderConfig(Choice):
 class HeadConfig(Section):
     """The output layer. An option that is None is not given; one that the kind does not have is refused."""
 
-    kind: Literal["auto", "bottleneck", "dft", "linear", "svm"] = "dft"
+    kind: Literal["auto", "bottleneck", "code", "dft", "gaussian", "guaranteed", "harmonic", "linear", "svm"] = "dft"
     d: PositiveInt | None = None
     k: PositiveInt | None = None
     slack: Annotated[int, Field(ge=0)] | None = None
     order: Literal["given", "spread"] | None = None
     nodes: Literal["fast", "paper", "learned"] | None = None
+    columns: PositiveInt | None = None
+    code: tuple[PositiveInt, PositiveInt, PositiveInt] | None = None
+    random: Annotated[int, Field(ge=0)] | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
     scale: PositiveFloat | None = None
     bias: bool | None = None
     relu: bool | None = None
@@ -226,8 +234,12 @@ class TrainConfig(Section):
     encoder
         ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
     head
-        ``kind`` "dft" (k, slack, order, nodes, scale, start), "bottleneck" (d, bias, start), "linear" (relu, bias,
-        start) or "svm" (C). Where k is not given it is the most active labels of a training example. "svm" is a linear
+        ``kind`` "guaranteed" (k, slack, columns, start): the head with the strongest guarantee that the encoder is wide
+        enough for, "code" or "gaussian". By name: "code" (k, slack, columns: the most code columns, code: [q,
+        coefficients, length], scale, start), "gaussian" (k, slack, columns, seed, scale, start), "harmonic" (k, slack,
+        random, seed, scale, start), "dft" (k, slack, order, nodes, scale, start), "bottleneck" (d, bias, start),
+        "linear" (relu, bias, start) or "svm" (C). Where k is not given it is the most active labels of a training
+        example; "guaranteed" then lowers it to what fits, and warns. "svm" is a linear
         support vector machine for each label on an encoder that trains nothing: it is solved, and neither the loss
         nor the trainer's options matter. Where C is not given the validation part chooses it. "auto" (metric, budget)
         is the recipe: views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and
@@ -284,9 +296,7 @@ class TrainConfig(Section):
 
 def implied_head(values: Mapping[str, Any]) -> str:
     """Return the kind of head of a configuration that names none: the recipe, unless it would overrule what is said."""
-    head, trainer = (
-        section if isinstance(section := values.get(name), Mapping) else {} for name in ("head", "trainer")
-    )
+    head, trainer = (values[name] if isinstance(values.get(name), Mapping) else {} for name in ("head", "trainer"))
     said = any(values.get(name) is not None for name in ("encoder", "loss", "decision")) or set(trainer) - {"seed"}
     return "dft" if said or set(head) - HEAD_OPTIONS["auto"] else "auto"
 

@@ -171,7 +171,7 @@ def build_module(
     kind = config.encoder.kind
     encoder = encoders.build(kind, inputs_of(training, kind), **config.encoder.options)
     encoder.show_progress = progress
-    config = config.model_copy(update={"head": resolve_head(config.head, training.labels)})
+    config = config.model_copy(update={"head": resolve_head(config.head, training.labels, encoder.width)})
     head = build_head(config.head, encoder.width, training.n_labels, training.labels)
     loss = build_loss(config.loss.kind, config.loss.options, n_labels=training.n_labels)
     rule = _new_rule(config, training)

@@ -1,14 +1,17 @@
 """The head that a configuration means, for an encoder's width and the labels of the training data."""
 
 import math
+import warnings
 from typing import Any, Literal
 
 import numpy as np
 from torch import Tensor, nn
 
-from labelproof.heads import BottleneckHead, DFTHead
+from labelproof.heads import BottleneckHead, CodeHead, DFTHead, GaussianHead, HarmonicHead, choose
+from labelproof.heads.choosing import widest
 from labelproof.heads.order import spread_order
 from labelproof.heads.start import start_at
+from labelproof.theory.codes import Code
 from labelproof.training.config import HeadConfig
 
 __all__ = ["Head", "LinearHead", "build_head", "resolve_head"]
@@ -65,10 +68,10 @@ class LinearHead(nn.Module):
         return self.output(input.relu() if self.relu else input)
 
 
-Head = BottleneckHead | DFTHead | LinearHead
+Head = BottleneckHead | CodeHead | DFTHead | GaussianHead | HarmonicHead | LinearHead
 
 
-def resolve_head(config: HeadConfig, labels: Any) -> HeadConfig:
+def resolve_head(config: HeadConfig, labels: Any, in_features: int | None = None) -> HeadConfig:
     """Fill in what is to be taken from the training labels, so that the head can be built again without them.
 
     Parameters
@@ -77,13 +80,15 @@ def resolve_head(config: HeadConfig, labels: Any) -> HeadConfig:
         The head's options.
     labels
         CSR array (n_examples, n_labels) of the training data.
+    in_features
+        Width of the encoder, for the kind "guaranteed".
 
     Returns
     -------
     HeadConfig
-        With k, slack or d. For a DFT head k is the most active labels of an example, as far as 2k + 1 columns fit
-        into n_labels; with fewer than three labels, where none fit, the head becomes a linear one, which can predict
-        every set.
+        With k, slack or d. For a head of fixed columns k is the most active labels of an example, as far as 2k + 1
+        columns fit into n_labels; with fewer than three labels, where none fit, the head becomes a linear one, which
+        can predict every set. "guaranteed" becomes the kind that is chosen.
 
     Examples
     --------
@@ -98,11 +103,52 @@ def resolve_head(config: HeadConfig, labels: Any) -> HeadConfig:
         return config
     if n_labels < 3:
         return HeadConfig(kind="linear", start=config.start)
-    most = int(np.diff(labels.indptr).max(initial=1))
-    k = max(1, min(most, (n_labels - 1) // 2)) if config.k is None else config.k
-    if 2 * k + 1 > n_labels:
+    k = max(1, min(_most_active(labels), (n_labels - 1) // 2)) if config.k is None else config.k
+    config = config.model_copy(update={"slack": SLACK if config.slack is None else config.slack})
+    if config.kind == "guaranteed":
+        return _chosen(config, k, labels, in_features)
+    if config.kind in ("dft", "harmonic") and 2 * k + 1 > n_labels:
         raise ValueError(f"head.k must be at most (n_labels - 1) / 2 for {n_labels} labels, got {k}")
-    return config.model_copy(update={"k": k, "slack": SLACK if config.slack is None else config.slack})
+    return _with_columns(config.model_copy(update={"k": k}), n_labels)
+
+
+def _most_active(labels: Any) -> int:
+    return int(np.diff(labels.indptr).max(initial=1))
+
+
+def _chosen(config: HeadConfig, k: int, labels: Any, in_features: int | None) -> HeadConfig:
+    """Return the configuration of the head with the strongest guarantee; a k that was not given may be lowered."""
+    n_labels, slack = labels.shape[1], config.slack or 0
+    room = min(one for one in (n_labels + 1, config.columns, in_features and in_features - slack) if one is not None)
+    fits = k if config.k is not None else min(k, widest(n_labels, room))
+    if 0 < fits < k:
+        covered = float((np.diff(labels.indptr) <= fits).mean())
+        warnings.warn(
+            f"the guarantee is for sets of up to {fits} labels, {covered:.1%} of the training examples, not for up to "
+            f"{k}: the encoder is too narrow for more",
+            stacklevel=2,
+        )
+    choice = choose(n_labels, fits or k, config.columns, in_features, slack=slack)
+    kind = HeadConfig(kind=choice.kind, k=choice.k, slack=slack, start=config.start or k)
+    if choice.code is None:
+        return _with_columns(kind.model_copy(update={"columns": choice.columns - 1}), n_labels)
+    code = (choice.code.q, choice.code.coefficients, choice.code.length)
+    return _with_columns(kind.model_copy(update={"code": code}), n_labels)
+
+
+def _with_columns(config: HeadConfig, n_labels: int) -> HeadConfig:
+    """Fill in what decides the fixed columns, so that a later version that would choose others builds the same."""
+    if config.kind == "dft":
+        return config
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an encoder of one feature, which this is not about
+        head = _head(config.model_copy(update={"slack": 0}), 1, n_labels, None)
+    if isinstance(head, CodeHead):
+        code = (head.code.q, head.code.coefficients, head.code.length)
+        return config.model_copy(update={"code": code, "columns": None, "scale": head.scale})
+    if isinstance(head, GaussianHead):
+        return config.model_copy(update={"columns": head.n_fixed - 1, "scale": head.scale})
+    return config.model_copy(update={"random": getattr(head, "random", None)})
 
 
 def build_head(config: HeadConfig, in_features: int, n_labels: int, labels: Any = None) -> Head:
@@ -143,8 +189,20 @@ def _head(config: HeadConfig, in_features: int, n_labels: int, labels: Any) -> H
         return LinearHead(in_features, n_labels)
     if config.kind == "linear":
         return LinearHead(in_features, n_labels, **options)
+    if config.kind in ("code", "gaussian", "harmonic"):
+        return _head_with_seed(config.kind, options, in_features, n_labels)
     order = options.pop("order", None)
     places = spread_order(labels, swaps=100) if order == "spread" and labels is not None else None
     k, slack = options.pop("k"), options.pop("slack")
     path = dft_path(k, n_labels, options.get("nodes"))
     return DFTHead(in_features, n_labels, k, slack, order=places, path=path, **options)
+
+
+def _head_with_seed(kind: str, options: dict[str, Any], in_features: int, n_labels: int) -> Head:
+    sizes = in_features, n_labels, options.pop("k"), options.pop("slack")
+    if kind == "gaussian":
+        return GaussianHead(*sizes, **options)
+    if kind == "harmonic":
+        return HarmonicHead(*sizes, **options)
+    code, columns = options.pop("code", None), options.pop("columns", None)
+    return CodeHead(*sizes, code=None if code is None else Code(*code), budget=columns, **options)

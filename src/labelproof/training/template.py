@@ -21,7 +21,8 @@ encoder:
 
 head:
   kind: dft                 # auto (metric, budget): the recipe, to which encoder, loss and decision do not matter;
-                            # dft: every set of up to k labels can be predicted; bottleneck (d); linear (relu);
+                            # dft: over the real numbers every set of up to k labels can be predicted; guaranteed: in
+                            # the stored ones too (code or gaussian); harmonic; bottleneck (d); linear (relu);
                             # svm (C): a linear support vector machine for each label, with encoder.hidden: null
   # k: 10                   # by default the most active labels of a training example
   slack: 50                 # learnable columns beside the 2k + 1 fixed ones

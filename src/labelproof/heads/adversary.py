@@ -1,0 +1,132 @@
+"""Search for label sets that a matrix predicts with the smallest margin, or not at all: an attack, never a proof.
+
+Sets with a pattern come first (runs, even steps, blocks), then random ones; from the worst so far, labels are swapped
+one by one: out goes one that its witness scores high, in comes one that it scores low, which has the farthest to move.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.optimize
+
+from labelproof.foundation.arguments import whole_number
+from labelproof.search.verifier import verify
+
+__all__ = ["Worst", "find_worst_set", "largest_margin"]
+
+NEIGHBOURS = 12
+SUSPICIOUS = 1e-6  # a margin below which the verifier is asked whether there is one at all
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst set that was found.
+
+    Attributes
+    ----------
+    labels
+        Its active labels.
+    margin
+        Its largest relative margin, in floating point; 0 if it is proven unargmaxable.
+    is_proven
+        Whether it is proven unargmaxable.
+    n_tried
+        How many sets were tried.
+    """
+
+    labels: tuple[int, ...]
+    margin: float
+    is_proven: bool
+    n_tried: int
+
+
+def find_worst_set(
+    weight: npt.NDArray[np.float64],
+    k: int,
+    *,
+    candidates: Iterable[Iterable[int]] = (),
+    rounds: int = 10,
+    seed: int = 0,
+) -> Worst:
+    """Search for a set of at most k labels with a margin as small as possible.
+
+    Parameters
+    ----------
+    weight : ndarray (n_labels, d)
+        The matrix.
+    k : int
+        Most active labels.
+    candidates : iterable of label sets
+        Sets to begin with, beside those with a pattern; larger ones are tried as they are.
+    rounds : int
+        Rounds of swaps, a dozen sets each; the search ends when a set is proven unargmaxable.
+    seed : int
+        Of random sets and swaps.
+
+    Examples
+    --------
+    >>> from labelproof.theory.dft import dft_matrix
+    >>> worst = find_worst_set(dft_matrix(40, 3), 3, rounds=2)
+    >>> 0 < worst.margin < 0.01
+    True
+    """
+    n = len(weight)
+    k = min(whole_number("k", k, minimum=1), n - 1)
+    rng = np.random.default_rng(seed)
+    sets = [sorted({int(i) for i in one}) for one in candidates] + _patterns(n, k)
+    sets += [np.sort(rng.choice(n, k, replace=False)).tolist() for _ in range(NEIGHBOURS)]
+    tried, best, scores, margin = 0, sets[0], np.zeros(n), np.inf
+    for _ in range(rounds + 1):
+        for active in sets:
+            found, x = largest_margin(weight, active)
+            tried += 1
+            if found < SUSPICIOUS and verify(weight, [active]).status[0] == 0:
+                return Worst(tuple(active), 0.0, True, tried)
+            if found < margin:
+                best, margin, scores = active, found, weight @ x
+        sets = [_swapped(best, scores, k, rng) for _ in range(NEIGHBOURS)]
+    return Worst(tuple(best), margin, False, tried)
+
+
+def largest_margin(weight: npt.NDArray[np.float64], active: Iterable[int]) -> tuple[float, npt.NDArray[np.float64]]:
+    """Return the largest margin min y_i (w_i·x) / (‖w_i‖ ‖x‖) over all x, and such an x, in floating point.
+
+    It is the distance ρ of 0 from the hull of the rows y_i w_i / ‖w_i‖. The nonnegative λ that minimise
+    ‖Σ λ_i y_i w_i/‖w_i‖‖² + (1 - Σ λ_i)² point to the nearest point of the hull, with a minimum of ρ²/(1 + ρ²).
+
+    Examples
+    --------
+    >>> margin, x = largest_margin(np.eye(4), [0])
+    >>> round(margin, 6), np.round(x / np.abs(x).max(), 6)
+    (0.5, array([ 1., -1., -1., -1.]))
+    """
+    signs = np.full(len(weight), -1.0)
+    signs[list(active)] = 1.0
+    rows = weight * (signs / np.linalg.norm(weight, axis=1))[:, None]
+    shares, residual = scipy.optimize.nnls(
+        np.vstack([rows.T, np.ones(len(rows))]), np.append(np.zeros(rows.shape[1]), 1.0)
+    )
+    return float(residual / np.sqrt(max(1 - residual**2, 1e-300))), shares @ rows
+
+
+def _patterns(n: int, k: int) -> list[list[int]]:
+    """Return runs, even steps and blocks of k labels."""
+    steps = sorted({1, 2, 3, 7, max(1, n // k), max(1, int(n * 0.381966))})
+    sets = {tuple(sorted({(start + step * i) % n for i in range(k)})) for step in steps for start in (0, n // 3)}
+    half = k - k // 2
+    sets.add(tuple(sorted({*range(half), *(n // 2 + i for i in range(k - half))})))
+    return [list(one) for one in sorted(sets)]
+
+
+def _swapped(active: list[int], scores: npt.NDArray[np.float64], k: int, rng: np.random.Generator) -> list[int]:
+    """Replace a label with a high score by one with a low score, or add the latter while there is room."""
+    inside = np.zeros(len(scores), bool)
+    inside[active] = True
+    low = np.flatnonzero(~inside)[np.argsort(scores[~inside])[: 4 * NEIGHBOURS]]
+    new = {*active, int(rng.choice(low))}
+    if len(new) > k and active:
+        high = sorted(active, key=lambda i: -scores[i])[: max(2, len(active) // 2)]
+        new.discard(int(rng.choice(high if rng.random() < 0.8 else active)))
+    return sorted(new)
