@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
     from labelproof.proof.result import Verification
     from labelproof.proof.store import load_verification
+    from labelproof.proof.stretch_result import Stretch
+    from labelproof.proof.stretch_store import load_stretch
     from labelproof.search.verifier import verify
+    from labelproof.stretching.measuring import stretch
     from labelproof.theory.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.theory.cyclic import alternations
     from labelproof.theory.plan import Plan, plan
@@ -88,6 +91,7 @@ _HOME = {
     "Plan": "labelproof.theory.plan",
     "SigmoidF1Loss": "labelproof.losses",
     "SparsemaxLoss": "labelproof.losses",
+    "Stretch": "labelproof.proof.stretch_result",
     "Unargmaxable": "labelproof.proof.certificates",
     "UnboundedF1Loss": "labelproof.losses",
     "Undecided": "labelproof.proof.certificates",
@@ -100,11 +104,13 @@ _HOME = {
     "iter_examples": "labelproof.data",
     "load_dataset": "labelproof.data",
     "load_model": "labelproof.models",
+    "load_stretch": "labelproof.proof.stretch_store",
     "load_verification": "labelproof.proof.store",
     "log10_argmaxable_fraction": "labelproof.theory.counting",
     "plan": "labelproof.theory.plan",
     "replace_head": "labelproof.heads",
     "sparsemax": "labelproof.activations",
+    "stretch": "labelproof.stretching.measuring",
     "verify": "labelproof.search.verifier",
 }
 
@@ -130,6 +136,7 @@ __all__ = [
     "Plan",
     "SigmoidF1Loss",
     "SparsemaxLoss",
+    "Stretch",
     "Unargmaxable",
     "UnboundedF1Loss",
     "Undecided",
@@ -149,6 +156,7 @@ __all__ = [
     "iter_examples",
     "load_dataset",
     "load_model",
+    "load_stretch",
     "load_verification",
     "log10_argmaxable_fraction",
     "losses",
@@ -157,6 +165,7 @@ __all__ = [
     "plan",
     "replace_head",
     "sparsemax",
+    "stretch",
     "training",
     "verify",
 ]
