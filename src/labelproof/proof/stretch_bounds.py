@@ -9,9 +9,9 @@ With the features f_1 … f_n of examples, their centre c and z_i(x) = w_i·x + 
     G(x) = Σ θ_i y_i z_i(x) ≥ 0,   and so   Σ λ_j ≥ −G(c) / max_j (G(f_j) − G(c))   if G(c) < 0;
 
 it is infinite if that maximum is ≤ 0, also with G(c) = 0 if a θ_i > 0 is on a strict inequality. Under the rule topk
-z_i is compared with a τ that is free, so Σ θ_i y_i = 0 must hold exactly. *Infinite* is also what a conflict proves in the
-sense of `conflicts`: rows of labels that no x satisfies whose features agree with the examples' where these are all the
-same.
+z_i is compared with a τ that is free, so Σ θ_i y_i = 0 must hold exactly. *Infinite* is also what a conflict proves in
+the sense of `conflicts`: rows of labels that no x satisfies whose features agree with the examples' where these are all
+the same.
 
 Trusted code: all sums carry a bound on their rounding error, rounded outwards; `exact_lower` and `exact_mixture` have
 no such error.

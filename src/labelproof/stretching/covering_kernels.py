@@ -3,9 +3,9 @@
     min Σ λ_j   such that   y_i Σ_j λ_j D_ji ≥ r_i for every label i,   λ ≥ 0
 
 D holds the logits of a pool of examples minus those at their centre. The programme starts with a few labels and
-examples and is solved by the dual simplex method in a dense table, each round anew; then the most violated labels and the
-most improving examples join. One more variable, which satisfies every label at the cost ``far``, keeps it soluble. Under the
-rule topk two more, free of cost, stand for τ. Nothing found here is believed.
+examples and is solved by the dual simplex method in a dense table, each round anew; then the most violated labels and
+the most improving examples join. One more variable, which satisfies every label at the cost ``far``, keeps it soluble.
+Under the rule topk two more, free of cost, stand for τ. Nothing found here is believed.
 """
 
 import numpy as np
