@@ -1,4 +1,4 @@
-"""The stretch by its definition: the whole linear programme, in doubles by HiGHS or in fractions by Fourier and Motzkin."""
+"""The stretch by its definition: the whole linear programme, in doubles by HiGHS or in fractions."""
 
 from fractions import Fraction
 

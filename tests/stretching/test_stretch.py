@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from stretch_oracle import exact_is_within, made_case, weak_value
 
 import labelproof as lp
-from stretch_oracle import exact_is_within, made_case, weak_value
 
 every_rule = pytest.mark.parametrize("rule", ["sigmoid", "topk"])
 both_ties = pytest.mark.parametrize("ties", ["open", "inactive"])

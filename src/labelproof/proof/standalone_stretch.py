@@ -246,9 +246,7 @@ def read(result: str, weights: str, features: str, bias: str | None = None) -> S
         return Stored(problem, _claims(stored, problem, ""), predicted, header["bar"])
     except Exception as error:
         told = error if isinstance(error, ValueError | OSError) else repr(error)
-        raise InputError(
-            f"{result} with {weights} and {features}: damaged, or not what they should be ({told!s:.200})"
-        ) from error
+        raise InputError(f"{result}, {weights}, {features}: damaged, or no match ({told!s:.200})") from error
 
 
 def _require(condition: object, expected: str) -> None:
