@@ -17,6 +17,7 @@ __all__ = ["LEAST_EXAMPLES", "Wide", "encode", "load_wide"]
 
 FOLDER = Path(__file__).parent.parent / "build" / "stretch"
 TOKENS, BATCH = 64, 32
+EPOCHS = 10
 LEAST_EXAMPLES = {"mesh_pubmed": 10, "arxiv": 10}
 N_TRAIN = {"mesh_pubmed": 10_000, "arxiv": 5_000}
 N_TEST = {"mesh_pubmed": 3_000, "arxiv": 3_000}
@@ -120,9 +121,9 @@ def _train(features: np.ndarray, labels: sp.csr_matrix) -> tuple[np.ndarray, np.
     with torch.no_grad():
         head.weight.mul_(0.1)
         head.bias.copy_(torch.tensor(np.log(prior / (1 - prior)), dtype=torch.float32))
-    inputs, optimiser = torch.from_numpy(features), torch.optim.Adam(head.parameters(), lr=3e-3)
+    inputs, optimiser = torch.from_numpy(features), torch.optim.Adam(head.parameters(), lr=5e-3)
     wanted, best, since = labels[val].toarray() > 0, (-1.0, 0.0, np.empty(0), np.empty(0)), 0
-    for _ in range(30):
+    for _ in range(EPOCHS):
         for some in torch.from_numpy(rng.permutation(train)).split(128):
             target = torch.from_numpy(labels[some.numpy()].toarray().astype(np.float32))
             loss = torch.nn.functional.binary_cross_entropy_with_logits(head(inputs[some]), target, reduction="sum")
@@ -136,7 +137,7 @@ def _train(features: np.ndarray, labels: sp.csr_matrix) -> tuple[np.ndarray, np.
         since += 1
         if score > best[0]:
             best, since = (score, cut, head.weight.detach().numpy().copy(), head.bias.detach().numpy().copy()), 0
-        if since >= 4:
+        if since >= 3:
             break
     print(f"micro-F1 on the validation part: {best[0]:.3f}, threshold at the logit {best[1]:.2f}")
     return best[2], (best[3] - best[1]).astype(np.float32)

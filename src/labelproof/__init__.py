@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from labelproof.proof.stretch_store import load_stretch
     from labelproof.search.verifier import verify
     from labelproof.stretching.measuring import stretch
+    from labelproof.stretching.pairs import dead_labels, stretch_pairs
     from labelproof.theory.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.theory.cyclic import alternations
     from labelproof.theory.plan import Plan, plan
@@ -99,6 +100,7 @@ _HOME = {
     "alternations": "labelproof.theory.cyclic",
     "audit": "labelproof.auditing",
     "count_argmaxable": "labelproof.theory.counting",
+    "dead_labels": "labelproof.stretching.pairs",
     "entmax": "labelproof.activations",
     "explain": "labelproof.explaining.explain",
     "iter_examples": "labelproof.data",
@@ -111,6 +113,7 @@ _HOME = {
     "replace_head": "labelproof.heads",
     "sparsemax": "labelproof.activations",
     "stretch": "labelproof.stretching.measuring",
+    "stretch_pairs": "labelproof.stretching.pairs",
     "verify": "labelproof.search.verifier",
 }
 
@@ -146,6 +149,7 @@ __all__ = [
     "audit",
     "count_argmaxable",
     "data",
+    "dead_labels",
     "decisions",
     "encoders",
     "entmax",
@@ -166,6 +170,7 @@ __all__ = [
     "replace_head",
     "sparsemax",
     "stretch",
+    "stretch_pairs",
     "training",
     "verify",
 ]
