@@ -130,7 +130,7 @@ def lower_fault(problem: Problem, claim: Claim) -> str | None:
         return "its weighted labels are not an ascending list with multipliers ≥ 0"
     t, _ = _integers(stored)
     signed = [m if i in claim.active else -m for i, m in zip(labels, t, strict=True)]
-    if problem.rule == "topk" and sum(signed):
+    if problem.rule == "topk" and sum(signed) != 0:
         return "its multipliers do not cancel between active and inactive labels"
     v = [sum(map(mul, signed, column)) for column in zip(*(problem.weight[i] for i in labels), strict=True)]
     constant = sum(m * problem.offset[i] for i, m in zip(labels, signed, strict=True)) * problem.f_unit
@@ -178,7 +178,7 @@ def _row(problem: Problem, number: int, active: frozenset[int]) -> tuple[list[in
 def only_dependence(rows: list[list[int]]) -> list[Fraction] | None:
     """Return the numbers m, the last of them 1, with Σ m_r rows_r = 0, if there is one dependence; else None."""
     columns = [list(map(Fraction, column)) for column in zip(*rows, strict=True) if any(column)]
-    n, solved = len(rows), []
+    n, solved = len(rows), list[list[Fraction]]()
     for r in range(n - 1):  # Gauss and Jordan: each number but the last in terms of the last
         pivot = next((column for column in columns if column[r]), None)
         if pivot is None:

@@ -121,18 +121,17 @@ def stretch_pairs(
     involved, places = np.unique(pairs, return_inverse=True)
     places = places.reshape(pairs.shape)
     table = logit_table(layer, examples, involved, slacks=SLACKS)
-    found = np.zeros((len(pairs), 2)), np.zeros((len(pairs), 2), np.int64), np.zeros((len(pairs), 2))
+    weights, theta, chosen = np.zeros((len(pairs), 2)), np.zeros((len(pairs), 2)), np.zeros((len(pairs), 2), np.int64)
     lower, upper = np.zeros(len(pairs)), np.zeros(len(pairs))
 
     def work(start: int) -> int:
         some = slice(start, start + AT_ONCE)
-        lower[some], upper[some] = _measure(table, places[some], *(array[some] for array in found))
+        lower[some], upper[some] = _measure(table, places[some], weights[some], chosen[some], theta[some])
         return len(lower[some])
 
     with announcing_compilation(), progress_bar("measuring pairs", len(pairs), show=progress) as advance:
         for done in in_threads(work, range(0, len(pairs), AT_ONCE), n_jobs or usable_cores()):
             advance(done)
-    weights, chosen, theta = found
     return PairStretch(layer, examples, pairs, counts, lower, upper, chosen, weights, theta)
 
 
@@ -223,7 +222,7 @@ def dead_labels(
     if not len(dead):
         return []
     lowers = logit_table(layer, examples, dead).single_lowers()
-    without = ~layer.weight[dead].any(axis=1)
+    without: npt.NDArray[np.bool_] = ~layer.weight[dead].any(axis=1)
     found = [
         DeadLabel(label, int(true[label]), low, _reason(low, nothing))
         for label, low, nothing in zip(dead.tolist(), lowers.tolist(), without.tolist(), strict=True)
