@@ -66,7 +66,7 @@ class LogitTable:
 
     def uppers(self, pairs: Indices, examples: Indices, weights: Floats) -> Floats:
         """Return an upper bound of the stretch of each pair, from two examples (n, 2) and weights; inf if none."""
-        sound: npt.NDArray[np.bool_] = (np.isfinite(weights) & (weights >= 0)).all(axis=1)
+        sound = np.asarray((np.isfinite(weights) & (weights >= 0)).all(axis=1))
         weights = np.where(sound[:, None], weights, 0.0)
         amounts = weights.sum(axis=1)
         for side in (0, 1):

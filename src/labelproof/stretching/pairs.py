@@ -222,7 +222,7 @@ def dead_labels(
     if not len(dead):
         return []
     lowers = logit_table(layer, examples, dead).single_lowers()
-    without: npt.NDArray[np.bool_] = ~layer.weight[dead].any(axis=1)
+    without = np.asarray(~layer.weight[dead].any(axis=1))
     found = [
         DeadLabel(label, int(true[label]), low, _reason(low, nothing))
         for label, low, nothing in zip(dead.tolist(), lowers.tolist(), without.tolist(), strict=True)
