@@ -66,6 +66,21 @@ def test_what_is_saved_is_proven_again(files):
     assert len(s) == 40
 
 
+def test_check_proves_what_was_saved_or_says_what_is_not(files):
+    run(*arguments(files, "-o", files / "s.npz", "--calibration", files / "c.npy"))
+    command = ["check", files / "s.npz", "--weights", files / "w.npz", "--features", files / "f.npy"]
+    command += ["--calibration", files / "c.npy"]
+    told = report(*command)
+    assert told["proven"]
+    assert told["sets"] == 40
+    with np.load(files / "s.npz") as file:
+        arrays = dict(file)
+    np.savez(files / "s.npz", **(arrays | {"upper": arrays["upper"] * 0.9}))
+    answer = run(*command)
+    assert answer.exit_code == 1
+    assert "Not proven: the stretch of label set" in answer.stdout
+
+
 def test_sparse_features_are_read(files):
     sp.save_npz(files / "f.npz", sp.csr_matrix(np.load(files / "f.npy")))
     dense, sparse = (report(*arguments(files, "--json", features=name)) for name in ("f.npy", "f.npz"))

@@ -10,9 +10,9 @@ import numpy as np
 import typer
 
 from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.models import FoundThresholds, InactiveTies, ModelFile, read_model
 from labelproof.cli.options import AsJson, Bias, Jobs, LabelColumn, LabelNames, Labels, Part, WeightKey
-from labelproof.errors import DataFormatError
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -29,14 +29,6 @@ Features = Annotated[
         "-f",
         metavar="FILE",
         help="What the output layer reads for real examples: .npy (n, d), or a sparse .npz.",
-        show_default=False,
-    ),
-]
-Calibration = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The same for inputs that the model was neither trained nor tuned on: gives the bar.",
         show_default=False,
     ),
 ]
@@ -75,7 +67,7 @@ def stretch(
     options = _options(layer, rule, thresholds)
     if pairs and options["rule"] != "sigmoid":
         raise ValueError(f"--pairs goes with the rule sigmoid only, got {options['rule']}")
-    known = _read_features(features)
+    known = read_features(features)
     start = time.perf_counter()
     s = labelproof.stretch(
         layer.weight,
@@ -85,7 +77,7 @@ def stretch(
         **options,
         ties=ties,  # type: ignore[arg-type] # stretch says which there are
         k=k,
-        calibration=None if calibration is None else _read_features(calibration),
+        calibration=None if calibration is None else read_features(calibration),
         alpha=alpha,
         n_jobs=jobs,
         progress=progress_wanted(),
@@ -106,7 +98,7 @@ def stretch(
     if together is not None and dead is not None:
         _print_pairs(together, dead, called)
     if output is not None:
-        console().print(f"Saved to {output}.")
+        console().print(f"Saved to {output}. To prove it again: labelproof check, with --features.")
 
 
 def _options(layer: "ImportedLayer", rule: str | None, thresholds: str | None) -> dict[str, Any]:
@@ -118,26 +110,6 @@ def _options(layer: "ImportedLayer", rule: str | None, thresholds: str | None) -
     chosen = layer.rule if rule is None else rule
     own = layer.thresholds if chosen == "sigmoid" else None
     return {"rule": chosen, "thresholds": own if thresholds is None else read_thresholds(thresholds)}
-
-
-def _read_features(path: Path) -> Any:
-    """Map an array of features from its file, or read a sparse matrix."""
-    import scipy.sparse
-
-    from labelproof.cli.files import existing, read_numbers
-
-    existing(path)
-    if path.suffix == ".npy":
-        try:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise DataFormatError(f"{path.name}: expected an array of numbers, got {error}") from error
-    if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            is_sparse = {"indptr", "indices", "data", "shape"} <= set(file.files)
-        if is_sparse:
-            return scipy.sparse.load_npz(path)
-    return read_numbers(path)
 
 
 def _report(s: "Stretch") -> dict[str, Any]:
