@@ -14,7 +14,7 @@ LAYERS = [
     {"foundation"},
     {"parallel", "proof"},
     {"simplex", "search"},
-    {"theory", "explaining", "metrics", "data"},
+    {"theory", "explaining", "stretching", "metrics", "data"},
     {"decisions"},
     {"heads", "activations"},
     {"losses"},
@@ -29,10 +29,10 @@ LAYERS = [
     {"cli"},
     {"__init__", "__main__"},
 ]
-WITHOUT_TORCH = {"errors", "foundation", "parallel", "proof", "simplex", "search", "theory", "explaining"}
+WITHOUT_TORCH = {"errors", "foundation", "parallel", "proof", "simplex", "search", "theory", "explaining", "stretching"}
 WITHOUT_TORCH |= {"metrics", "data", "decisions", "__init__"}
 COMPUTED = "a module whose name is computed"
-SEARCHING = {"search", "theory", "explaining", "parallel"}
+SEARCHING = {"search", "theory", "explaining", "stretching", "parallel"}
 
 
 def room(path):

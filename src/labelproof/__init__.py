@@ -48,7 +48,11 @@ if TYPE_CHECKING:
     from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
     from labelproof.proof.result import Verification
     from labelproof.proof.store import load_verification
+    from labelproof.proof.stretch_result import Stretch
+    from labelproof.proof.stretch_store import load_stretch
     from labelproof.search.verifier import verify
+    from labelproof.stretching.measuring import stretch
+    from labelproof.stretching.pairs import dead_labels, stretch_pairs
     from labelproof.theory.counting import count_argmaxable, log10_argmaxable_fraction
     from labelproof.theory.cyclic import alternations
     from labelproof.theory.plan import Plan, plan
@@ -91,6 +95,7 @@ _HOME = {
     "Plan": "labelproof.theory.plan",
     "SigmoidF1Loss": "labelproof.losses",
     "SparsemaxLoss": "labelproof.losses",
+    "Stretch": "labelproof.proof.stretch_result",
     "Unargmaxable": "labelproof.proof.certificates",
     "UnboundedF1Loss": "labelproof.losses",
     "Undecided": "labelproof.proof.certificates",
@@ -98,16 +103,20 @@ _HOME = {
     "alternations": "labelproof.theory.cyclic",
     "audit": "labelproof.auditing",
     "count_argmaxable": "labelproof.theory.counting",
+    "dead_labels": "labelproof.stretching.pairs",
     "entmax": "labelproof.activations",
     "explain": "labelproof.explaining.explain",
     "iter_examples": "labelproof.data",
     "load_dataset": "labelproof.data",
     "load_model": "labelproof.models",
+    "load_stretch": "labelproof.proof.stretch_store",
     "load_verification": "labelproof.proof.store",
     "log10_argmaxable_fraction": "labelproof.theory.counting",
     "plan": "labelproof.theory.plan",
     "replace_head": "labelproof.heads",
     "sparsemax": "labelproof.activations",
+    "stretch": "labelproof.stretching.measuring",
+    "stretch_pairs": "labelproof.stretching.pairs",
     "verify": "labelproof.search.verifier",
 }
 
@@ -136,6 +145,7 @@ __all__ = [
     "Plan",
     "SigmoidF1Loss",
     "SparsemaxLoss",
+    "Stretch",
     "Unargmaxable",
     "UnboundedF1Loss",
     "Undecided",
@@ -145,6 +155,7 @@ __all__ = [
     "audit",
     "count_argmaxable",
     "data",
+    "dead_labels",
     "decisions",
     "encoders",
     "entmax",
@@ -155,6 +166,7 @@ __all__ = [
     "iter_examples",
     "load_dataset",
     "load_model",
+    "load_stretch",
     "load_verification",
     "log10_argmaxable_fraction",
     "losses",
@@ -163,6 +175,8 @@ __all__ = [
     "plan",
     "replace_head",
     "sparsemax",
+    "stretch",
+    "stretch_pairs",
     "training",
     "verify",
 ]

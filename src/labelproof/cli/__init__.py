@@ -19,6 +19,7 @@ from labelproof.cli.explore import explore
 from labelproof.cli.plan import plan
 from labelproof.cli.predict import predict
 from labelproof.cli.report import report
+from labelproof.cli.stretch import stretch
 from labelproof.cli.train import train
 from labelproof.cli.tune import tune
 from labelproof.cli.verify import verify
@@ -33,6 +34,9 @@ app.command(epilog="Example: labelproof explore my-model/ --labels test.csv")(ex
 app.add_typer(data, name="data")
 app.command(epilog="Example: labelproof verify W.npz --labels Y.npz -o result.npz --fail-under 0.99")(verify)
 app.command(epilog="Example: labelproof check result.npz --weights W.npz")(check)
+app.command(epilog="Example: labelproof stretch my-model/ --labels test.csv --features F.npy --calibration C.npy")(
+    stretch
+)
 app.command(epilog="Example: labelproof explain W.npz --set 3,17,20 --label-names names.txt")(explain)
 app.command(epilog="Example: labelproof count 1000 50 -k 8")(count)
 app.command(epilog="Example: labelproof plan --labels Y.npz")(plan)

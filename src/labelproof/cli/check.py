@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from labelproof.cli.console import console, plural, print_json, progress_wanted
+from labelproof.cli.feature_files import Calibration, check_stretch
 from labelproof.cli.options import FORMATS, AsJson, Bias, Jobs, WeightKey
 from labelproof.errors import CertificateError
 
@@ -15,13 +16,18 @@ __all__ = ["check"]
 
 def check(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="File that labelproof verify saved.", show_default=False)
+        Path, typer.Argument(metavar="RESULT", help="File that verify or stretch saved.", show_default=False)
     ],
     weights: Annotated[
         Path, typer.Option("--weights", "-w", help=f"The layer that was verified: {FORMATS}.", show_default=False)
     ],
     weight_key: WeightKey = None,
     bias: Bias = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The features, for a result of labelproof stretch.", show_default=False),
+    ] = None,
+    calibration: Calibration = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,6 +37,10 @@ def check(
     from labelproof.importers import read_layer
     from labelproof.proof.store import load_label_names
 
+    if features is not None:
+        layer = read_layer(weights, weight_key=weight_key, bias=bias)
+        check_stretch(files.existing(result), layer.weight, layer.bias, features, calibration, jobs, as_json)
+        return
     names = load_label_names(files.existing(result))  # their number tells which side of a sparse matrix is the labels
     layer = read_layer(weights, weight_key=weight_key, bias=bias, n_labels=None if names is None else len(names))
     v = load_verification(result, layer.weight, bias=layer.bias)

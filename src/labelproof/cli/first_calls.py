@@ -47,6 +47,12 @@ def _measure_reach() -> None:
     measure_reach(layer, from_lists([[0], [1, 2]], 6), whiten(rng.standard_normal((20, 3))), n_jobs=1)
 
 
+def _stretch() -> None:
+    weight, features, bias = [[1.0], [1.0]], [[-1.0], [1.0]], [-2000.0, 0.5]  # so far that both precisions search
+    labelproof.stretch(weight, [[0, 1], [1]], features, bias=bias, n_jobs=1)
+    labelproof.stretch_pairs(weight, [[0, 1]], features, bias=bias, n_jobs=1)
+
+
 def _metrics() -> None:
     from labelproof import metrics
 
@@ -154,6 +160,7 @@ CALLS: dict[str, Callable[[], None]] = {
     "heads": _order_labels,
     "training": _svm,
     "auditing": _measure_reach,
+    "stretching": _stretch,
 }
 
 

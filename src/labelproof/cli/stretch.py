@@ -1,0 +1,203 @@
+"""labelproof stretch: how far beyond all mixtures of known inputs must the model go for these label sets?"""
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.feature_files import Calibration, read_features
+from labelproof.cli.models import FoundThresholds, InactiveTies, ModelFile, read_model
+from labelproof.cli.options import AsJson, Bias, Jobs, LabelColumn, LabelNames, Labels, Part, WeightKey
+
+if TYPE_CHECKING:
+    from labelproof.importers import ImportedLayer
+    from labelproof.proof.stretch_result import Stretch
+    from labelproof.stretching.pairs import DeadLabel, PairStretch
+
+__all__ = ["stretch"]
+
+MOST_ROWS, MOST_NAMES = 8, 6
+Features = Annotated[
+    Path,
+    typer.Option(
+        "--features",
+        "-f",
+        metavar="FILE",
+        help="What the output layer reads for real examples: .npy (n, d), or a sparse .npz.",
+        show_default=False,
+    ),
+]
+
+
+def stretch(
+    model: ModelFile,
+    labels: Labels,
+    features: Features,
+    calibration: Calibration = None,
+    alpha: Annotated[float, typer.Option(help="Share of the predictions that may lie beyond the bar.")] = 0.01,
+    rule: Annotated[
+        str | None, typer.Option(metavar="sigmoid|topk", help="By default the model's own.", show_default=False)
+    ] = None,
+    thresholds: FoundThresholds = None,
+    ties: InactiveTies = "inactive",
+    k: Annotated[int | None, typer.Option("-k", help="Labels of a prediction, for topk.", show_default=False)] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Also the pairs of labels, and dead labels.")] = False,
+    part: Part = None,
+    label_column: LabelColumn = None,
+    weight_key: WeightKey = None,
+    bias: Bias = None,
+    label_names: LabelNames = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save bounds and proofs here.", show_default=False)
+    ] = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how far beyond all mixtures of known inputs each label set lies, with a proof, and the bar."""
+    import labelproof
+    from labelproof.data.label_files import read_label_file
+
+    layer, names = read_model(model, weight_key, bias, label_names)
+    data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ())
+    options = _options(layer, rule, thresholds)
+    if pairs and options["rule"] != "sigmoid":
+        raise ValueError(f"--pairs goes with the rule sigmoid only, got {options['rule']}")
+    known = read_features(features)
+    start = time.perf_counter()
+    s = labelproof.stretch(
+        layer.weight,
+        data.sets,
+        known,
+        bias=layer.bias,
+        **options,
+        ties=ties,  # type: ignore[arg-type] # stretch says which there are
+        k=k,
+        calibration=None if calibration is None else read_features(calibration),
+        alpha=alpha,
+        n_jobs=jobs,
+        progress=progress_wanted(),
+    )
+    together, dead = None, None
+    if pairs:
+        like = {"bias": layer.bias, "thresholds": options["thresholds"]}
+        together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, n_jobs=jobs)
+        dead = labelproof.dead_labels(layer.weight, data.sets, known, **like)
+    seconds = time.perf_counter() - start
+    if output is not None:
+        s.save(output)
+    called = list(data.names or names or [str(i) for i in range(layer.n_labels)])
+    if as_json:
+        print_json({**_report(s), **_of_pairs(together, dead, called), "seconds": round(seconds, 3)})
+        return
+    _print(s, called, seconds)
+    if together is not None and dead is not None:
+        _print_pairs(together, dead, called)
+    if output is not None:
+        console().print(f"Saved to {output}. To prove it again: labelproof check, with --features.")
+
+
+def _options(layer: "ImportedLayer", rule: str | None, thresholds: str | None) -> dict[str, Any]:
+    """Return rule and thresholds: those asked for, else the model's own."""
+    from labelproof.cli.files import read_thresholds
+
+    if rule is None and not isinstance(layer.rule, str):
+        raise ValueError(f"--rule must be given: the model's own is {type(layer.rule).__name__}")
+    chosen = layer.rule if rule is None else rule
+    own = layer.thresholds if chosen == "sigmoid" else None
+    return {"rule": chosen, "thresholds": own if thresholds is None else read_thresholds(thresholds)}
+
+
+def _report(s: "Stretch") -> dict[str, Any]:
+    bar = s.bar
+    return {
+        "sets": len(s),
+        "examples": len(s.examples),
+        "features_sha256": s.examples.sha256,
+        "lower": [_finite(x) for x in s.lower.tolist()],
+        "upper": [_finite(x) for x in s.upper.tolist()],
+        "within_the_hull": int((s.upper <= 1).sum()),
+        "outside_the_hull": int((s.lower > 1).sum()),
+        "infinite": int(np.isinf(s.lower).sum()),
+        "bar": None
+        if bar is None
+        else {
+            "value": _finite(bar.value),
+            "alpha": bar.alpha,
+            "confidence": 0.95,
+            "n": bar.n,
+            "rank": bar.rank,
+            "calibration_sha256": bar.sha256,
+            "beyond": int(s.beyond.sum()),
+            "statement": bar.statement,
+            "assumption": bar.assumption,
+        },
+    }
+
+
+def _finite(number: float) -> float | None:
+    """Return a number that JSON has: None for infinity."""
+    return number if math.isfinite(number) else None
+
+
+def _of_pairs(together: "PairStretch | None", dead: "list[DeadLabel] | None", names: Sequence[str]) -> dict[str, Any]:
+    if together is None or dead is None:
+        return {}
+    apart = [
+        {"labels": [names[a] for a in together.pairs[i]], "count": int(together.counts[i]), "lower": _finite(low)}
+        for i, low in zip(together.apart.tolist(), together.lower[together.apart].tolist(), strict=True)
+    ]
+    listed = [{"label": names[one.label], "true": one.true, "reason": one.reason} for one in dead]
+    return {"pairs": len(together), "pairs_apart": apart, "dead_labels": listed}
+
+
+def _print(s: "Stretch", names: Sequence[str], seconds: float) -> None:
+    out, bar, n = console(), s.bar, len(s)
+    if bar is not None:
+        beyond = int(s.beyond.sum())
+        out.print(
+            f"{percent(beyond, n)} of the label sets ({beyond:,} of {n:,}) lie beyond the bar of {bar.value:.2f}."
+        )
+        out.print(f"{bar.statement} {bar.assumption}\n", soft_wrap=True)
+    rows = table("stretch", "label sets", "share")
+    counts = {
+        "up to 1: some mixture of the examples": int((s.upper <= 1).sum()),
+        "over 1: beyond every mixture": int(((s.lower > 1) & np.isfinite(s.lower)).sum()),
+        "infinite: never, however far": int(np.isinf(s.lower).sum()),
+    }
+    counts["at 1, up to the tolerance"] = n - sum(counts.values())
+    for name, count in counts.items():
+        rows.add_row(name, f"{count:,}", percent(count, n))
+    out.print(rows)
+    far = np.argsort(-np.where(np.isinf(s.lower), -1.0, s.lower), kind="stable")[:MOST_ROWS]
+    far = far[s.lower[far] > (1.0 if bar is None else bar.value)]
+    if len(far):
+        out.print("\nThe farthest, with the labels that contradict each other at every example:")
+        for i in far.tolist():
+            weighted, active = s[i].weighted, set(s.label_sets[i].tolist())
+            on, off = ([names[a] for a in weighted if (a in active) == side] for side in (True, False))
+            parts = [f"{word} {_some(part)}" for word, part in (("on:", on), ("off:", off)) if part]
+            out.print(f"  {s.lower[i]:.2f}  {_some([names[a] for a in sorted(active)])} ({'; '.join(parts)})")
+    out.print(f"\nMeasured among {plural(len(s.examples), 'example')} in {seconds:.1f} s, every bound with a proof.")
+
+
+def _print_pairs(together: "PairStretch", dead: "list[DeadLabel]", names: Sequence[str]) -> None:
+    out, apart = console(), together.apart
+    share = percent(len(apart), len(together))
+    out.print(f"\nPairs that no mixture of the examples combines: {len(apart):,} of {len(together):,} ({share}).")
+    for i in apart[:MOST_ROWS].tolist():
+        a, b = together.pairs[i].tolist()
+        out.print(f"  {together.counts[i]:,} ×  {_some([names[a], names[b]])}: {together.lower[i]:.2f}")
+    out.print(f"Labels that are predicted for none of the examples: {len(dead):,} of {len(names):,}.")
+    for one in dead[:MOST_ROWS]:
+        reason = f" ({one.reason})" if one.reason else ""
+        out.print(f"  {_some([names[one.label]])}, true for {plural(one.true, 'label set')}{reason}")
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NAMES]) + (f", {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+    return "".join(c if c.isprintable() else "�" for c in shown) or "(none)"

@@ -1,0 +1,183 @@
+"""The front door: check the arguments, measure the bar, measure the sets, pack the evidence."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.foundation.progress import progress_bar
+from labelproof.proof.examples import Examples, read_examples
+from labelproof.proof.labels import LabelSets, read_label_sets
+from labelproof.proof.regions import OutputLayer, Rule, Ties, make_layer
+from labelproof.proof.stretch_bar import bar_rank, bar_value, predicted_sets
+from labelproof.proof.stretch_bounds import StretchBounds
+from labelproof.proof.stretch_result import Bar, Stretch
+from labelproof.stretching.search import SLACKS, Evidence, find_evidence
+
+__all__ = ["stretch"]
+
+
+def stretch(
+    weight: Any,
+    labels: Any,
+    features: Any,
+    *,
+    bias: Any = None,
+    thresholds: Any = None,
+    rule: Rule = "sigmoid",
+    ties: Ties = "open",
+    k: int | None = None,
+    calibration: Any = None,
+    alpha: float = 0.01,
+    tolerance: float = 0.005,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Stretch:
+    """Measure how far beyond all mixtures of known inputs a model must go to predict each label set, with a proof.
+
+    With the features f_j of examples and their mean c, the stretch of a set is the least Σ λ_j, λ ≥ 0, such that the
+    set is predicted at c + Σ λ_j (f_j − c): up to 1, some mixture of the examples is predicted as the set; 1.6: one has
+    to go 1.6 times as far from the mean as any mixture; infinite: no inflation of the examples ever gives it.
+
+    Parameters
+    ----------
+    weight, bias, thresholds, ties
+        As for `verify`.
+    labels
+        Label sets, as for `verify`.
+    features
+        What the output layer reads for real examples: array (n_examples, d), perhaps mapped from a file, or scipy
+        sparse matrix.
+    rule
+        "sigmoid" or "topk", as for `verify`.
+    k
+        Number of labels that the rule topk gives, for ``calibration``.
+    calibration
+        Features of inputs that the model was neither trained nor tuned on, and that are not among ``features``: gives
+        the bar.
+    alpha
+        The share of predictions that may lie beyond the bar.
+    tolerance
+        How close the bounds of a set are brought, as a share of the upper one.
+    n_jobs, progress
+        As for `verify`.
+
+    Returns
+    -------
+    Stretch
+        ``lower`` and ``upper``, both proven; ``bar`` and ``beyond``; the evidence of each set by index.
+
+    Examples
+    --------
+    Two labels on one feature that exclude each other, and examples at -1 and 1:
+
+    >>> s = stretch([[1.0], [-1.0]], [[0], [], [0, 1]], [[-1.0], [1.0]], bias=[-1.5, 0.5])
+    >>> s.upper.round(2)
+    array([1.5, 0.5, inf])
+    >>> s[2].conflict
+    (0, 1)
+    >>> s.check()
+    """
+    if not (isinstance(tolerance, Real) and 0 < tolerance < 1):
+        raise ValueError(f"tolerance must be a number between 0 and 1, got {tolerance}")
+    if n_jobs is not None and not (isinstance(n_jobs, Integral) and n_jobs >= 1):
+        raise ValueError(f"n_jobs must be a positive number of threads, got {n_jobs}")
+    layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties)
+    sets = read_label_sets(labels, layer.n_labels)
+    examples = read_examples(features, layer.d)
+    bounds = StretchBounds(layer, examples, slacks=SLACKS)
+    _require_some_label(layer, examples)
+    held_out = None if calibration is None else _held_out(calibration, examples, alpha)
+    predicted = None if held_out is None else predicted_sets(layer, held_out, k=k)
+    distinct, places = _distinct(sets, predicted)
+    with progress_bar("measuring", len(distinct), show=progress) as advance:
+        found = find_evidence(bounds, distinct, tolerance=float(tolerance), n_jobs=n_jobs, advance=advance)
+    evidence = [found[place] for place in places]
+    bar = None
+    if held_out is not None and predicted is not None:
+        of_predictions = _pack(layer, predicted, examples, evidence[len(sets) :], None)
+        bar = _bar(of_predictions, held_out, alpha, k if rule == "topk" else None)
+    return _pack(layer, sets, examples, evidence[: len(sets)], bar)
+
+
+def _require_some_label(layer: OutputLayer, examples: Examples) -> None:
+    """Refuse features that cannot be what the layer reads, since no example switches on any label."""
+    if layer.rule != "sigmoid":
+        return
+    for block in examples.blocks():
+        logits = np.asarray(block @ layer.weight.T)
+        if (logits > (0 if layer.offset is None else -layer.offset)).any():
+            return
+    raise ValueError(
+        f"features must be what the output layer reads, got {len(examples):,} examples none of which switches on any "
+        "label: is a transform between encoder and output layer missing, or a bias or threshold?"
+    )
+
+
+def _held_out(calibration: Any, examples: Examples, alpha: float) -> Examples:
+    held_out = read_examples(calibration, examples.d, name="calibration")
+    bar_rank(len(held_out), alpha)  # says if there are too few
+    known = {row.tobytes() for row in _rows(examples)}
+    again = [i for i, row in enumerate(_rows(held_out)) if row.tobytes() in known]
+    if again:
+        raise ValueError(
+            f"calibration must hold inputs that are not in features, got {len(again):,} that are, "
+            f"the first in row {again[0]}"
+        )
+    return held_out
+
+
+def _rows(examples: Examples) -> Any:
+    """Yield the features of each example in a form that equal ones share."""
+    for block in examples.blocks():
+        for i in range(block.shape[0]):
+            if examples.is_sparse:
+                part = slice(block.indptr[i], block.indptr[i + 1])
+                full = np.zeros(0)
+                yield np.concatenate([full, block.indices[part], block.data[part]])
+            else:
+                yield block[i] + 0.0
+
+
+def _distinct(sets: LabelSets, others: LabelSets | None) -> tuple[LabelSets, list[int]]:
+    """Return each set of two lists once, and the place of every one among them."""
+    every = [active for some in (sets, others) if some is not None for active in some]
+    numbers: dict[bytes, int] = {}
+    places = [numbers.setdefault(active.tobytes(), len(numbers)) for active in every]
+    first = dict(zip(reversed(places), reversed(range(len(every))), strict=True))
+    lengths = [len(every[first[place]]) for place in range(len(numbers))]
+    flat = [every[first[place]] for place in range(len(numbers))]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return LabelSets(sets.n_labels, indptr, np.concatenate([np.empty(0, np.int64), *flat])), places
+
+
+def _bar(predicted: Stretch, held_out: Examples, alpha: float, k: int | None) -> Bar:
+    n = len(held_out)
+    value = bar_value(predicted.upper, alpha)
+    return Bar(value, float(alpha), n, bar_rank(n, alpha), held_out.sha256, k, predicted)
+
+
+def _pack(
+    layer: OutputLayer, sets: LabelSets, examples: Examples, evidence: list[Evidence], bar: Bar | None
+) -> Stretch:
+    mixtures = _flat([found.mixture[0] for found in evidence], np.int64)
+    weighted = _flat([found.weighted[0] for found in evidence], np.int64)
+    return Stretch(
+        layer,
+        sets,
+        examples,
+        np.array([found.lower for found in evidence], np.float64),
+        np.array([found.upper for found in evidence], np.float64),
+        *mixtures,
+        _flat([found.mixture[1] for found in evidence], np.float64)[1],
+        *weighted,
+        _flat([found.weighted[1] for found in evidence], np.float64)[1],
+        *_flat([found.conflict for found in evidence], np.int64),
+        bar,
+    )
+
+
+def _flat(parts: list[npt.NDArray[Any]], dtype: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return ends, np.concatenate([np.empty(0, dtype), *parts]).astype(dtype)

@@ -1,0 +1,238 @@
+"""Pairs of labels that no mixture of the examples combines, and labels that are never predicted."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.errors import CertificateError
+from labelproof.foundation.compilation import announcing_compilation
+from labelproof.foundation.progress import progress_bar
+from labelproof.foundation.threads import in_threads, usable_cores
+from labelproof.proof.examples import Examples, read_examples
+from labelproof.proof.labels import LabelSets, read_label_sets
+from labelproof.proof.pair_bounds import LogitTable, logit_table
+from labelproof.proof.regions import OutputLayer, make_layer
+from labelproof.proof.stretch_bar import predicted_sets
+from labelproof.stretching.pair_kernels import cover_pairs
+
+__all__ = ["DeadLabel", "PairStretch", "dead_labels", "stretch_pairs"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+MOST_PAIRS = 1_000_000
+AT_ONCE = 1000
+MARGINS = (1e-5, 1e-3)  # of a label's scale, that logits keep from 0: the second where the first proves nothing
+SLACKS = 4.0  # times the rounding error that kept bounds leave, so that they hold again elsewhere
+
+
+@dataclass(frozen=True, eq=False)
+class PairStretch:
+    """The stretch of pairs of labels: both on, all others free.
+
+    Attributes
+    ----------
+    layer, examples_of
+        What was measured, and among which examples.
+    pairs
+        int64 (n, 2): two labels each, ascending.
+    counts
+        int64 (n,): in how many of the label sets given both are.
+    lower, upper
+        float64 (n,): proven bounds.
+    examples, weights
+        (n, 2): the two examples whose mixture has both labels on.
+    multipliers
+        float64 (n, 2): of the two labels, which prove the lower bound.
+    """
+
+    layer: OutputLayer = field(repr=False)
+    examples_of: Examples = field(repr=False)
+    pairs: Indices
+    counts: Indices
+    lower: Floats
+    upper: Floats
+    examples: Indices = field(repr=False)
+    weights: Floats = field(repr=False)
+    multipliers: Floats = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @cached_property
+    def apart(self) -> Indices:
+        """Places of the pairs that no mixture of the examples combines, for certain; the most frequent first."""
+        places = np.flatnonzero(self.lower > 1)
+        return places[np.lexsort((-self.lower[places], -self.counts[places]))]
+
+    def check(self) -> None:
+        """Prove both bounds of every pair again, or raise a CertificateError."""
+        labels, places = np.unique(self.pairs, return_inverse=True)
+        table = logit_table(self.layer, self.examples_of, labels)
+        places = places.reshape(self.pairs.shape)
+        inside = (self.examples >= 0) & (self.examples < len(self.examples_of))
+        if not inside.all():
+            raise CertificateError(f"expected examples below {len(self.examples_of)}, got others")
+        wrong = np.flatnonzero(~(self.lower <= table.lowers(places, self.multipliers)))
+        wrong = np.union1d(wrong, np.flatnonzero(~(self.upper >= table.uppers(places, self.examples, self.weights))))
+        if len(wrong):
+            raise CertificateError(f"the stretch of the pair {self.pairs[wrong[0]].tolist()} is not proven")
+
+
+def stretch_pairs(
+    weight: Any,
+    labels: Any,
+    features: Any,
+    *,
+    bias: Any = None,
+    thresholds: Any = None,
+    every: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> PairStretch:
+    """Measure the stretch of pairs of labels, both on and all others free, with a proof.
+
+    Parameters
+    ----------
+    weight, bias, thresholds, features, n_jobs, progress
+        As for `stretch`; the rule is sigmoid.
+    labels
+        Label sets, as for `verify`: the pairs that occur in them are measured.
+    every
+        Measure every pair of labels, also those that do not occur; up to a million.
+
+    Examples
+    --------
+    >>> p = stretch_pairs(np.eye(2), [[0, 1], [0, 1], [0]], [[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    >>> p.pairs.tolist(), p.counts.tolist(), p.lower.round(2).tolist()
+    ([[0, 1]], [2], [1.0])
+    """
+    layer = make_layer(weight, bias=bias, thresholds=thresholds)
+    examples, sets = read_examples(features, layer.d), read_label_sets(labels, layer.n_labels)
+    pairs, counts = _occurring(sets)
+    if every:
+        pairs, counts = _every(layer.n_labels, pairs, counts)
+    if len(pairs) > MOST_PAIRS:
+        raise ValueError(f"labels must have at most {MOST_PAIRS:,} pairs to measure, got {len(pairs):,}")
+    involved, places = np.unique(pairs, return_inverse=True)
+    places = places.reshape(pairs.shape)
+    table = logit_table(layer, examples, involved, slacks=SLACKS)
+    weights, theta, chosen = np.zeros((len(pairs), 2)), np.zeros((len(pairs), 2)), np.zeros((len(pairs), 2), np.int64)
+    lower, upper = np.zeros(len(pairs)), np.zeros(len(pairs))
+
+    def work(start: int) -> int:
+        some = slice(start, start + AT_ONCE)
+        lower[some], upper[some] = _measure(table, places[some], weights[some], chosen[some], theta[some])
+        return len(lower[some])
+
+    with announcing_compilation(), progress_bar("measuring pairs", len(pairs), show=progress) as advance:
+        for done in in_threads(work, range(0, len(pairs), AT_ONCE), n_jobs or usable_cores()):
+            advance(done)
+    return PairStretch(layer, examples, pairs, counts, lower, upper, chosen, weights, theta)
+
+
+def _measure(
+    table: LogitTable, pairs: Indices, weights: Floats, examples: Indices, theta: Floats
+) -> tuple[Floats, Floats]:
+    scale = np.where(table.highest > 0, table.highest, 1.0)
+    lower, upper = np.zeros(len(pairs)), np.full(len(pairs), np.inf)
+    left = np.arange(len(pairs))
+    for margin in MARGINS:
+        w, e, t = np.zeros((len(left), 2)), np.zeros((len(left), 2), np.int64), np.zeros((len(left), 2))
+        cover_pairs(table.beyond, table.centre, scale, margin, pairs[left], w, e, t)
+        low, high = table.lowers(pairs[left], t), table.uppers(pairs[left], e, w)
+        better = low > lower[left]
+        lower[left[better]], theta[left[better]] = low[better], t[better].astype(np.float32)
+        upper[left], weights[left], examples[left] = high, w, e
+        left = left[(high == np.inf) & np.isfinite(w).all(axis=1)]
+    return lower, upper
+
+
+def _occurring(sets: LabelSets) -> tuple[Indices, Indices]:
+    """Return the pairs of labels that occur, and how often."""
+    codes = np.fromiter(_codes(sets), np.int64)
+    found, counts = np.unique(codes, return_counts=True)
+    return np.column_stack([found // sets.n_labels, found % sets.n_labels]), counts
+
+
+def _codes(sets: LabelSets) -> Iterator[int]:
+    for active in sets:
+        for a, b in combinations(active.tolist(), 2):
+            yield a * sets.n_labels + b
+
+
+def _every(n_labels: int, pairs: Indices, counts: Indices) -> tuple[Indices, Indices]:
+    if n_labels * (n_labels - 1) // 2 > MOST_PAIRS:
+        raise ValueError(f"every must be left out with more than {MOST_PAIRS:,} pairs, got {n_labels:,} labels")
+    square = np.zeros((n_labels, n_labels), np.int64)
+    square[pairs[:, 0], pairs[:, 1]] = counts
+    first, second = np.triu_indices(n_labels, 1)
+    return np.column_stack([first, second]).astype(np.int64), square[first, second]
+
+
+@dataclass(frozen=True)
+class DeadLabel:
+    """A label that was predicted for none of the inputs.
+
+    Attributes
+    ----------
+    label, true
+        Its number, and how many of the label sets given have it.
+    lower
+        Proven: this far beyond all mixtures of the inputs the label is still off. 0 if nothing is proven.
+    reason
+        What is proven, in words; empty if nothing is.
+    """
+
+    label: int
+    true: int
+    lower: float
+    reason: str
+
+
+def dead_labels(
+    weight: Any, labels: Any, features: Any, *, bias: Any = None, thresholds: Any = None
+) -> list[DeadLabel]:
+    """List the labels that are predicted for none of the inputs, those with the most true examples first.
+
+    Parameters
+    ----------
+    weight, bias, thresholds
+        As for `stretch`; the rule is sigmoid.
+    labels
+        Label sets of the same or other examples, as for `verify`, in which true examples are counted.
+    features
+        As for `stretch`.
+
+    Examples
+    --------
+    >>> dead = dead_labels([[1.0], [0.0]], [[0], [0, 1]], [[-1.0], [1.0]], bias=[0.0, -1.0])
+    >>> [(one.label, one.true, one.reason) for one in dead]
+    [(1, 1, 'off for every input: its weights are all 0')]
+    """
+    layer = make_layer(weight, bias=bias, thresholds=thresholds)
+    examples, sets = read_examples(features, layer.d), read_label_sets(labels, layer.n_labels)
+    predicted = np.bincount(predicted_sets(layer, examples).indices, minlength=layer.n_labels)
+    true = np.bincount(sets.indices, minlength=layer.n_labels)
+    dead = np.flatnonzero(predicted == 0)
+    if not len(dead):
+        return []
+    lowers = logit_table(layer, examples, dead).single_lowers()
+    without = np.asarray(~layer.weight[dead].any(axis=1))
+    found = [
+        DeadLabel(label, int(true[label]), low, _reason(low, nothing))
+        for label, low, nothing in zip(dead.tolist(), lowers.tolist(), without.tolist(), strict=True)
+    ]
+    return sorted(found, key=lambda one: (-one.true, one.label))
+
+
+def _reason(lower: float, without_weights: bool) -> str:
+    if without_weights and lower > 0:
+        return "off for every input: its weights are all 0"
+    if lower > 1:
+        return f"off at every mixture of the inputs, and up to {lower:.2f} times as far from their mean"
+    return ""

@@ -1,0 +1,107 @@
+"""Pairs of labels and dead labels: an oracle, closed forms, attacks, bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from stretch_oracle import weak_value
+
+import labelproof as lp
+from labelproof.proof import pair_bounds
+
+
+def made(seed=0, n_labels=8, d=3, n=50):
+    rng = np.random.default_rng(seed)
+    sets = [np.sort(rng.choice(n_labels, rng.integers(1, 4), replace=False)).tolist() for _ in range(40)]
+    return rng.normal(size=(n_labels, d)), rng.normal(size=n_labels) - 1.5, rng.normal(size=(n, d)), sets
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bounds_of_a_pair_enclose_the_value_of_its_programme(seed):
+    weight, bias, features, sets = made(seed)
+    p = lp.stretch_pairs(weight, sets, features, bias=bias, every=True, n_jobs=1)
+    p.check()
+    assert len(p) == 28
+    for (a, b), low, high in zip(p.pairs.tolist(), p.lower, p.upper, strict=True):
+        value = weak_value(weight[[a, b]], bias[[a, b]], features, features.mean(axis=0), [0, 1])
+        assert low <= value * (1 + 1e-7)
+        assert high >= value * (1 - 1e-7)
+        assert low >= high * 0.999 - 1e-4
+
+
+def test_pairs_that_occur_are_counted():
+    weight, bias, features, _ = made()
+    p = lp.stretch_pairs(weight, [[0, 1, 2], [0, 1], [3], []], features, bias=bias, n_jobs=1)
+    assert p.pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert p.counts.tolist() == [2, 1, 1]
+
+
+def test_a_pair_is_apart_where_no_mixture_has_both():
+    features = np.array([[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    p = lp.stretch_pairs(np.eye(2), [[0, 1]] * 3, features, bias=[-0.2, -0.2])
+    assert p.apart.tolist() == [0]
+    assert lp.stretch_pairs(np.eye(2), [[0, 1]] * 3, features, bias=[0.2, 0.2]).apart.tolist() == []
+
+
+def test_opposite_labels_are_very_far_apart_and_never_proven_together():
+    p = lp.stretch_pairs([[1.0], [-1.0]], [[0, 1]], np.linspace(-1, 1, 11)[:, None], bias=[-0.5, -0.5])
+    assert p.lower[0] > 1000
+    assert p.upper[0] == np.inf
+
+
+def test_a_pair_that_is_on_at_the_mean_has_no_stretch():
+    p = lp.stretch_pairs(np.eye(2), [[0, 1]], np.eye(2))
+    assert (p.lower[0], p.upper[0]) == (0, 0)
+
+
+def test_sparse_features_give_the_same_pairs():
+    weight, bias, features, sets = made(3)
+    features[features < 0] = 0
+    dense, sparse = (lp.stretch_pairs(weight, sets, f, bias=bias) for f in (features, sp.csr_matrix(features)))
+    np.testing.assert_allclose(sparse.upper, dense.upper, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "factor"), [("lower", 1.001), ("upper", 0.999), ("weights", 0.99)])
+def test_bounds_of_pairs_that_are_not_proven_are_refused(name, factor):
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    with pytest.raises(lp.CertificateError, match=r"the stretch of the pair .* is not proven"):
+        replace(p, **{name: getattr(p, name) * factor}).check()
+
+
+def test_examples_of_pairs_that_are_none_are_refused():
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    with pytest.raises(lp.CertificateError, match="expected examples below 50"):
+        replace(p, examples=p.examples + 50).check()
+
+
+def test_negative_multipliers_prove_nothing_of_a_pair():
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    with pytest.raises(lp.CertificateError, match="is not proven"):
+        replace(p, multipliers=-p.multipliers).check()
+
+
+def test_too_many_pairs_are_refused(monkeypatch):
+    with pytest.raises(ValueError, match="every must be left out with more than 1,000,000 pairs, got 2,000 labels"):
+        lp.stretch_pairs(np.ones((2000, 1)), [[0]], [[1.0]], every=True)
+    monkeypatch.setattr(pair_bounds, "MOST_LOGITS", 10)
+    with pytest.raises(ValueError, match="pairs need labels × examples of at most 10"):
+        lp.stretch_pairs(np.eye(3), [[0, 1, 2]], np.eye(3).repeat(2, axis=0))
+
+
+def test_labels_that_no_input_switches_on_are_dead():
+    weight, bias = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([0.0, -2.0, -1.0])
+    features = np.array([[1.0, 1.0], [-1.0, -1.0]])
+    dead = lp.dead_labels(weight, [[1], [0, 1, 2]], features, bias=bias)
+    assert [(one.label, one.true) for one in dead] == [(1, 2), (2, 1)]
+    assert dead[0].lower == pytest.approx(2)
+    assert dead[0].reason.startswith("off at every mixture of the inputs, and up to 2.00 times")
+    assert dead[1].reason == "off for every input: its weights are all 0"
+    assert dead[1].lower == np.inf or dead[1].lower > 1e6
+
+
+def test_where_every_label_is_predicted_none_is_dead():
+    assert lp.dead_labels(np.eye(2), [[0]], np.eye(2)) == []
