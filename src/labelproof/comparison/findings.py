@@ -32,14 +32,17 @@ def findings(outcomes: Sequence[Outcome]) -> list[str]:
         f"Of {drawn:,} random sets of {size} labels the wide bottleneck can predict {_count(wide.at_random)}, the DFT "
         f"head {_count(dft.at_random)}: over the real numbers its columns allow every set of up to {size} labels"
         f"{_in_stored_numbers(dft)}.",
-        *map(_of_a_code, codes),
+        *(_of_a_code(code, dft) for code in codes),
     ]
 
 
-def _of_a_code(code: Outcome) -> str:
+def _of_a_code(code: Outcome, dft: Outcome) -> str:
+    times = code.head_parameters / dft.head_parameters
     return (
         f"The code head can predict {_count(code.at_random)} of these random sets: its columns allow every set of up "
-        f"to {code.random_size} labels by proof for the stored numbers, and take {code.n_features} features for it."
+        f"to {code.random_size} labels by proof for the stored numbers, and take "
+        f"{code.n_features} features for it. With {times:.1f} times the DFT head's weights it reaches F1@{code.k} "
+        f"{code.scores[f'f1@{code.k}']:.3f}, which is due to its width as well."
     )
 
 
