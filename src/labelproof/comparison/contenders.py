@@ -76,7 +76,7 @@ def code_head(labels: Any, d: int) -> Contender:
     --------
     >>> import scipy.sparse
     >>> code_head(scipy.sparse.csr_array(np.eye(40, dtype=bool)), 2).head.options
-    {'k': 1, 'slack': 2, 'code': (7, 2, 2)}
+    {'k': 1, 'slack': 2, 'code': (4, 3, 3)}
     """
     k = most_active(labels)
     code = choose_code(labels.shape[1], k)
