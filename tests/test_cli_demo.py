@@ -13,7 +13,7 @@ from labelproof import data
 from labelproof.cli import app
 from labelproof.data import save_dataset, topic_data
 
-HEADS = ("bottleneck", "DFT", "bottleneck, start", "wide, start")
+HEADS = ("bottleneck", "DFT", "bottleneck, start", "wide, start", "code")
 
 
 def run(*words):
@@ -44,7 +44,7 @@ def test_the_demo_prints_a_table_and_what_it_says(small):
     for words in (*HEADS, "F1@3", "distinct label sets of the test data", "Fair baselines", "random sets of"):
         assert words in " ".join(done.stdout.split())
     assert "30 labels" in done.stderr
-    assert done.stderr.count("label sets verified in") == 4
+    assert done.stderr.count("label sets verified in") == 5
     assert "Scores on the test data" in Path("labelproof-demo/report.html").read_text()
 
 
@@ -72,7 +72,7 @@ def test_the_demo_takes_the_users_data(small):
     done = run("demo", "--data", "mine.csv", *options, "--json")
     assert done.exit_code == 0, done.output
     heads = json.loads(done.stdout)["heads"]
-    assert [head["features"] for head in heads] == [2, 9, 2, 9]
+    assert [head["features"] for head in heads] == [2, 9, 2, 9, 12]
     assert lp.load_model("labelproof-demo/dft/model").encoder.kind == "tfidf"
 
 

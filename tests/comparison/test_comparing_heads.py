@@ -11,7 +11,7 @@ import torch
 
 import labelproof as lp
 from labelproof.auditing import read_document
-from labelproof.comparison import compare, comparison_tables, findings, four_heads, recipe, save_comparison
+from labelproof.comparison import code_head, compare, comparison_tables, findings, four_heads, recipe, save_comparison
 from labelproof.comparison.contenders import default_width
 from labelproof.data import Dataset, topic_data
 from labelproof.training.data_parts import divide
@@ -116,6 +116,15 @@ def test_the_hidden_layer_is_no_narrower_than_the_widest_head(data, config):
     assert outcome.model.encoder.width == outcome.n_features == 2 * heads[0].head.k + 1 + 3
 
 
+def test_a_code_head_predicts_every_random_set_and_widens_the_hidden_layer(data, config):
+    contender = code_head(divide(data, config.data, seed=3).training.labels, 3)
+    narrow = config.model_copy(update={"encoder": config.encoder.model_copy(update={"hidden": 2})})
+    (outcome,) = compare(narrow, data, [contender])
+    assert (outcome.at_random.status == 1).all()
+    assert outcome.model.encoder.width == outcome.n_features
+    assert outcome.model.head.guarantee().level == "exact"
+
+
 def test_the_number_of_torch_threads_is_left_as_it_was(data, config):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
@@ -173,6 +182,15 @@ def test_the_sentences_follow_the_figures():
     assert second.endswith("and can predict all others, with 1 undecided.")
     assert "the wide bottleneck can predict 1, the DFT head all:" in third
     assert third.endswith("every set of up to 7 labels.")
+    code = said([1] * 4, 0.7, 360, [1, 1])
+    code.n_features = 33
+    *same, fourth = findings([*heads, code])
+    assert same == [first, second, third]
+    assert fourth.startswith("The code head can predict all of these random sets")
+    assert "by proof for the stored numbers, and take 33 features for it." in fourth
+    assert fourth.endswith(
+        "With 3.0 times the DFT head's weights it reaches F1@5 0.700, which is due to its width as well."
+    )
     heads[1] = said([1] * 4, 0.6, 120, [1, 0])
     assert findings(heads)[2].endswith("every set of up to 7 labels, but its float32 numbers do not.")
 

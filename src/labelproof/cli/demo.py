@@ -60,7 +60,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data, the parts and the weights.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train four output layers on the same data, and prove which test label sets each can predict."""
+    """Train five output layers on the same data, and prove which test label sets each can predict."""
     with _missing_package_is_bad_input():
         from labelproof.comparison.writing import require_free, save_comparison
         from labelproof.data import load_dataset, topic_data
@@ -80,7 +80,7 @@ def demo(
                 separator=separator,
             )
         outcomes = list(_outcomes(dataset, width, epochs, min_count, seed, quiet=as_json))
-        save_comparison(output, outcomes, title="Four output layers on the same data")
+        save_comparison(output, outcomes, title="Five output layers on the same data")
     if as_json:
         print_json({"output": str(output), "heads": [outcome.to_dict() for outcome in outcomes]})
     else:
@@ -91,16 +91,17 @@ def _outcomes(
     dataset: "Dataset", width: int | None, epochs: int, min_count: int, seed: int, *, quiet: bool
 ) -> "Iterator[Outcome]":
     """Train and verify one head after the other; say on standard error how far it is."""
-    from labelproof.comparison import compare, four_heads, recipe
+    from labelproof.comparison import code_head, compare, four_heads, recipe
     from labelproof.comparison.contenders import default_width
     from labelproof.training.data_parts import divide
 
     config = recipe(dataset, epochs=epochs, min_count=min_count, seed=seed)
     training = divide(dataset, config.data, seed=seed).training
-    heads = four_heads(training.labels, default_width(training.n_labels) if width is None else width)
+    d = default_width(training.n_labels) if width is None else width
+    heads = (*four_heads(training.labels, d), code_head(training.labels, d))
     said = Console(stderr=True, highlight=False, markup=False, emoji=False, quiet=quiet)
     said.print(
-        f"{plural(training.n_labels, 'label')}, {plural(len(training), 'training example')}; four heads to train"
+        f"{plural(training.n_labels, 'label')}, {plural(len(training), 'training example')}; five heads to train"
     )
     for outcome in compare(config, dataset, heads, progress=progress_wanted() and not quiet):
         said.print(

@@ -1,7 +1,7 @@
 """Several output layers on one data set: what each scores, what it costs, and which label sets it can predict."""
 
 from labelproof.comparison.comparing import compare
-from labelproof.comparison.contenders import Contender, four_heads
+from labelproof.comparison.contenders import Contender, code_head, four_heads
 from labelproof.comparison.findings import findings
 from labelproof.comparison.outcome import Outcome
 from labelproof.comparison.recipe import recipe
@@ -10,6 +10,7 @@ from labelproof.comparison.writing import comparison_tables, save_comparison
 __all__ = [
     "Contender",
     "Outcome",
+    "code_head",
     "compare",
     "comparison_tables",
     "findings",

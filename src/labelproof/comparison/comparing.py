@@ -18,6 +18,7 @@ from labelproof.metrics import Accumulator
 from labelproof.models import Model
 from labelproof.search.verifier import verify
 from labelproof.training import Fitted, TrainConfig, fit
+from labelproof.training.config import HeadConfig
 from labelproof.training.data_parts import divide, inputs_of
 
 __all__ = ["compare"]
@@ -123,11 +124,17 @@ def _scores(model: Model, test: Dataset, k: int) -> dict[str, float]:
 def _wide_enough(config: TrainConfig, contenders: Sequence[Contender]) -> TrainConfig:
     """Give the hidden layer of the encoder at least the features of the widest head."""
     hidden = config.encoder.options.get("hidden")
-    heads = [contender.head for contender in contenders]
-    widest = max(head.d or 2 * (head.k or 0) + 1 + (head.slack or 0) for head in heads)
+    widest = max(_features(contender.head) for contender in contenders)
     if hidden is None or hidden >= widest:
         return config
     return TrainConfig.from_dict({**config.to_dict(), "encoder": {**config.to_dict()["encoder"], "hidden": widest}})
+
+
+def _features(head: HeadConfig) -> int:
+    """Return the features of a bottleneck, a DFT head or a code head."""
+    if head.code is not None:
+        return head.code[0] * head.code[2] + 1 + (head.slack or 0)
+    return head.d or 2 * (head.k or 0) + 1 + (head.slack or 0)
 
 
 @contextmanager

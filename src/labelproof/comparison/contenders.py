@@ -1,13 +1,14 @@
-"""Which output layers are compared: a bottleneck, a DFT head, and the two bottlenecks that make the comparison fair."""
+"""Which output layers are compared: a bottleneck, a DFT head, two bottlenecks that make this fair, and a code head."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from labelproof.theory.codes import choose_code
 from labelproof.training.config import HeadConfig
 
-__all__ = ["Contender", "default_width", "four_heads", "most_active"]
+__all__ = ["Contender", "code_head", "default_width", "four_heads", "most_active"]
 
 WIDTH = 25
 
@@ -66,6 +67,21 @@ def four_heads(labels: Any, d: int) -> tuple[Contender, Contender, Contender, Co
         Contender("bottleneck, start", "bottleneck-start", HeadConfig(kind="bottleneck", d=d, start=k)),
         Contender("wide, start", "bottleneck-wide-start", HeadConfig(kind="bottleneck", d=wide, start=k)),
     )
+
+
+def code_head(labels: Any, d: int) -> Contender:
+    """Return the code head for the same sets as the DFT head of `four_heads`, with d learnable columns.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> code_head(scipy.sparse.csr_array(np.eye(40, dtype=bool)), 2).head.options
+    {'k': 1, 'slack': 2, 'code': (4, 3, 3)}
+    """
+    k = most_active(labels)
+    code = choose_code(labels.shape[1], k)
+    size = (code.q, code.coefficients, code.length)
+    return Contender("code", "code", HeadConfig(kind="code", k=k, slack=d, code=size))
 
 
 def most_active(labels: Any) -> int:
