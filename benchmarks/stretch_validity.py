@@ -35,7 +35,9 @@ HEAD = """# Does the bar hold, and does the stretch tell?
 into two halves, one for the bar (α = 1 %) and one that is fresh. *Within*: splits in which the fresh predictions beyond
 the bar are at most the 95 % quantile of the beta-binomial distribution; at least 90 of 100 are wanted. *True sets
 beyond*: share of the fresh inputs. *Exact*: how many of these are predicted exactly. Numbers but *splits within* are
-medians over the splits.
+medians over the splits. Held-out inputs with the features of a training example are left out (of delicious, 871 of
+3,185). The features: mesh_pubmed a frozen sentence encoder, reuters21578 TF-IDF, delicious its own; the heads: a
+support vector machine for each label of reuters21578, else linear layers trained on the cross entropy.
 """
 MIDDLE = """
 Area under the curve: sets predicted for held-out inputs against true sets that were predicted for no input at all.

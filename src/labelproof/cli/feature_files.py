@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from labelproof.cli.console import console, plural, print_json, progress_wanted
@@ -24,6 +23,7 @@ Calibration = Annotated[
 
 def read_features(path: Path) -> Any:
     """Map an array of features from its file, or read a sparse matrix."""
+    import numpy as np
     import scipy.sparse
 
     from labelproof.cli.files import existing, read_numbers

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
@@ -113,6 +112,8 @@ def _options(layer: "ImportedLayer", rule: str | None, thresholds: str | None) -
 
 
 def _report(s: "Stretch") -> dict[str, Any]:
+    import numpy as np
+
     bar = s.bar
     return {
         "sets": len(s),
@@ -156,6 +157,8 @@ def _of_pairs(together: "PairStretch | None", dead: "list[DeadLabel] | None", na
 
 
 def _print(s: "Stretch", names: Sequence[str], seconds: float) -> None:
+    import numpy as np
+
     out, bar, n = console(), s.bar, len(s)
     if bar is not None:
         beyond = int(s.beyond.sum())

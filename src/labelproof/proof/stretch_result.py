@@ -194,7 +194,9 @@ class Stretch(Sequence[SetStretch]):
             Features of the held-out inputs of the bar, if their predictions are to be made again; without them the bar
             is proven for the predictions that the result names.
         exact
-            Prove in fractions, without any rounding: about a second for each set and ten thousand examples.
+            Prove lower bounds in fractions, without any rounding: about a second for each set and ten thousand
+            examples. Signs at mixtures are proven in floating point, and in integers where its error leaves them open;
+            `standalone_stretch.py` has integers throughout.
         n_jobs, progress
             As for `stretch`.
 

@@ -31,7 +31,8 @@ NO_WEIGHTS: Floats = np.empty(0)
 BLOCK = 64  # sets that are proven together
 MOST_ROUNDS = 80  # of the programme of one set
 POOLS = 12  # how often the pool may change
-VIOLATORS = 8  # examples that join for each set
+VIOLATORS = 32  # examples that join for each set
+PRICED = 64  # sets whose examples are ranked together
 CANDIDATES = 400  # examples that are looked at in double precision
 FAR, VERY_FAR = 1e3, 1e7  # how far the two searches look
 SLACKS = 4.0  # times the rounding error that kept bounds leave, so that they hold again elsewhere
@@ -110,19 +111,21 @@ class _Searcher:
         n = len(self.examples)
         capacity = most_examples(n, self.layer.n_labels)
         places = np.arange(n) if capacity == n else np.unique(np.linspace(0, n - 1, capacity // 2).astype(np.int64))
-        pending, wanted = list(range(len(self.sets))), NOTHING
+        pending = list(range(len(self.sets)))
+        wanted = self._violators(pending)[: capacity // 2] if capacity < n else NOTHING
         for _ in range(POOLS if capacity < n else 1):
-            chosen = np.union1d(wanted, places[: max(0, capacity - len(wanted))])[:capacity]
+            chosen = np.union1d(wanted, places[: max(0, capacity - len(wanted))])
             with one_blas_thread() if self.n_jobs == 1 else _as_it_is():
                 pool = make_pool(self.layer, self.examples, chosen)
             work = partial(self._search_block, pool)
             for some in in_threads(work, _parts(pending, self.n_jobs), self.n_jobs):
                 advance(sum(self.evidence[i].is_near(self.tolerance) for i in some))
             pending = [i for i in pending if not self.evidence[i].is_near(self.tolerance)]
-            new = np.setdiff1d(self._violators(pending), chosen) if len(chosen) < n and pending else NOTHING
+            violators = self._violators(pending) if len(chosen) < n else NOTHING
+            new = violators[~np.isin(violators, chosen)][: capacity // 2]
             if not len(new):
                 break
-            wanted = np.union1d(wanted[-capacity // 2 :], new)
+            wanted = np.concatenate([new, wanted[~np.isin(wanted, new)]])[:capacity]
 
     def prove_infinite(self) -> None:
         """Ask the verifier about the sets that no mixture was found for."""
@@ -173,13 +176,14 @@ class _Searcher:
             self.evidence[i] = self.evidence[i].or_better(Evidence(low, high, mixture, weighted))
 
     def _violators(self, which: Sequence[int], most: int = VIOLATORS) -> Indices:
-        """Return the examples that lie farthest on the weighted labels of some sets: those that could lower a bound."""
-        if not len(which):
-            return NOTHING
-        directions = np.array([self._direction(i) for i in which]).T  # (d, n_sets)
-        products = np.concatenate([np.asarray(block @ directions) for block in self.examples.blocks()])
-        most = min(most, len(products))
-        return np.unique(np.argpartition(-products, most - 1, axis=0)[:most])
+        """Return the examples that lie farthest on the weighted labels of some sets, those of the most sets first."""
+        found, most = [NOTHING], min(most, len(self.examples))
+        for start in range(0, len(which), PRICED):
+            directions = np.array([self._direction(i) for i in which[start : start + PRICED]]).T  # (d, n_sets)
+            products = np.concatenate([np.asarray(block @ directions) for block in self.examples.blocks()])
+            found += [np.argpartition(-column, most - 1)[:most] for column in np.ascontiguousarray(products.T)]
+        examples, counts = np.unique(np.concatenate(found), return_counts=True)
+        return examples[np.argsort(-counts, kind="stable")]
 
     def _direction(self, i: int) -> Floats:
         """Return the gradient of a set's weighted logits; without weighted labels, of the sum of its active ones."""
