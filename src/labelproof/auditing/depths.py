@@ -19,7 +19,7 @@ __all__ = ["Depths", "measure_depths"]
 
 Indices = npt.NDArray[np.int64]
 Verify = Callable[[LabelSets], Verification]
-MOST_SETS = 10_000  # to verify in all, of few documents; fewer of many
+MOST_SETS = 5000  # to verify in all, of few documents; fewer of many
 WORK = 2e9  # documents × width × sets
 
 

@@ -79,11 +79,11 @@ def decide_by_candidates_first(
 
 
 def whitened_points(layer: OutputLayer, sets: LabelSets) -> Floats:
-    """Return the candidate (n_sets, d) of each set, none of them empty, whether it wins or not."""
+    """Return the first candidate (n_sets, d) of each set, none of them empty, whether it wins or not."""
     with one_blas_thread():
         job = _prepare(layer)
         blocks = [sets.slice(i, min(i + SETS_AT_A_TIME, len(sets))) for i in range(0, len(sets), SETS_AT_A_TIME)]
-        return np.concatenate([np.empty((0, layer.d)), *(_points(job, block)[0] for block in blocks)])
+        return np.concatenate([np.empty((0, layer.d)), *(_points(job, block, 0)[0] for block in blocks)])
 
 
 def _suited(layer: OutputLayer, sets: LabelSets) -> Indices:
@@ -153,7 +153,7 @@ def _proven_candidates(job: _Job, sets: LabelSets) -> list[Finding | None]:
     ):
         found[i] = Finding(conflict=rows) if fault is None else None
     open_sets = [i for i, answer in enumerate(found) if answer is None]
-    points, clear = _points(job, sets.take(open_sets))
+    points, clear = _points(job, sets.take(open_sets), ROUNDS)
     likely = [i for i, ok in zip(open_sets, clear, strict=True) if ok]
     witnesses = list(points[clear])
     for i, x, fault in zip(
@@ -169,14 +169,14 @@ def _rounded(points: Floats) -> Floats:
     return np.ldexp(np.rint(np.ldexp(parts, BITS)), exponents - BITS)
 
 
-def _points(job: _Job, sets: LabelSets) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _points(job: _Job, sets: LabelSets, rounds: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return a candidate (n_sets, d) for each set, and whether it clearly ranks the set first."""
     short = np.array([_shortest(job, active, np.empty(0, np.int64))[0] for active in sets])
     short = short.reshape(len(sets), job.rows.shape[1])
     lead = np.empty(len(sets))
     left = np.arange(len(sets))
     rivals = [np.empty(0, np.int64)] * len(sets)
-    for last in (False,) * ROUNDS + (True,):
+    for last in (False,) * rounds + (True,):
         logits = short[left].astype(np.float32) @ job.rows.T  # (n_left, n_labels)
         for i, z in zip(left.tolist(), logits, strict=True):
             least = z[sets[i]].min()
