@@ -31,6 +31,7 @@ MOST_ROUNDS = 120
 MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
 TINY = 1e-10  # sums that cancel to this share are taken for 0
 STEEP = 10.0  # the threshold's column is so many times a feature's
+DIVERGES = 1e7  # multipliers that large belong to a conflict
 CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
 LEAST_WEIGHT = 2.0**-36  # multipliers below this share of the largest are left out
 
@@ -69,6 +70,7 @@ class ColumnSearch:
         self.is_scaled = not layer.balls and not finite.any() and layer.rule != "sparsemax"
         self.reach = 1.0 if self.is_scaled else float(np.min([*self.radii, *np.abs(finite[finite != 0]), 1e300]))
         self.offset = None if layer.offset is None else self.table[d]
+        self.exponents = self._row_exponents()
         self.unbounded = self.part == len(layer.balls)
         optional = (self.low == 0) & (self.centre == 0)
         self.always = np.arange(d) if d <= FEW else np.flatnonzero(~optional)
@@ -82,6 +84,13 @@ class ColumnSearch:
         for i, row in enumerate(self.layer.weight):
             best[i] = columns[np.argpartition(-row[columns], count - 1)[:count]] if count else 0
         return best
+
+    def _row_exponents(self) -> npt.NDArray[np.int64]:
+        """Return e of each label such that its row in the table is the stored one over 2**e."""
+        place, at = np.abs(self.layer.weight).argmax(axis=1), np.arange(self.layer.n_labels)
+        with np.errstate(all="ignore"):
+            ratio = np.abs(self.layer.weight[at, place]) / np.abs(self.table[place, at])
+        return np.where(np.isfinite(ratio) & (ratio > 0), np.frexp(ratio)[1] - 1, 0).astype(np.int64)
 
     def search(self, active: Indices, deadline: float) -> Finding:
         """Return unproven evidence for one label set."""
@@ -105,11 +114,13 @@ class ColumnSearch:
                     return Finding(witness=self._witness(problem, near.x))
                 continue
             found = self._conflict(problem, near)
-            if not isinstance(found, Finding):
-                found = self._clean_conflict(problem, near) or found
             if isinstance(found, Finding):
                 return found
-            if self._add_columns(problem, found) or self._change_theta(problem, near):
+            added = self._add_columns(problem, found)
+            clean = None if added and near.multipliers.max() < DIVERGES else self._clean_conflict(problem, near)
+            if clean is not None:
+                return clean
+            if added or self._change_theta(problem, near):
                 continue
             problem.level += 1
             if self.is_scaled or problem.level == len(MARGINS):
@@ -280,19 +291,10 @@ class _Candidate:
         self, search: ColumnSearch, problem: _Problem, lam: Floats, mu: float, labels: Indices, weight: Floats
     ) -> None:
         self.search, self.problem, self.lam, self.mu, self.labels = search, problem, lam, mu, labels
-        exponents = self._row_exponents(labels)
-        self.weight = weight * np.ldexp(1.0, -exponents)
+        self.weight = weight * np.ldexp(1.0, -search.exponents[labels])
         taken = search.layer.weight[labels]
         self.pulls = self.weight @ taken
         self.sizes = np.abs(self.weight) @ np.abs(taken)
-
-    def _row_exponents(self, labels: Indices) -> npt.NDArray[np.int64]:
-        """Return e of each label such that its row in the search's table is the stored one over 2**e."""
-        row, scaled = self.search.layer.weight[labels], self.search.table[: self.search.layer.d, labels].T
-        place = np.abs(row).argmax(axis=1)
-        at = np.arange(len(labels))
-        ratio = np.abs(row[at, place]) / np.abs(scaled[at, place])
-        return np.where(np.isfinite(ratio) & (ratio > 0), np.frexp(ratio)[1] - 1, 0).astype(np.int64)
 
     def judge(self) -> Finding | Floats:
         search, layer = self.search, self.search.layer
@@ -319,7 +321,7 @@ class _Candidate:
 
     def _sum_multiplier(self) -> float:
         """Return the multiplier of the row of the sum, which is Σ t·(z_i − τ) − 1, with its sign."""
-        exponent = self._row_exponents(self.problem.active[:1])
+        exponent = self.search.exponents[self.problem.active[:1]]
         return self.mu / max(len(self.problem.active), 1) * 2.0 ** -float(exponent[0]) / self.search.layer.temperature
 
     def _support(self) -> float:
@@ -337,7 +339,7 @@ class _Candidate:
         layer, problem = self.search.layer, self.problem
         used = self.lam > 0
         rows, guess = problem.rows[used], (self.lam / self.search.norms[problem.rows])[used]
-        guess = guess * np.ldexp(1.0, -self._row_exponents(rows))
+        guess = guess * np.ldexp(1.0, -self.search.exponents[rows])
         wanted = set(problem.active.tolist())
         equations = [
             [sign * Fraction(float(layer.weight[i, j])) for i, sign in self._signed(rows, wanted)]
