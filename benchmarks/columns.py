@@ -15,9 +15,6 @@ import highspy
 import numpy as np
 
 import labelproof as lp
-from labelproof.proof.labels import read_label_sets
-from labelproof.proof.regions import make_layer
-from labelproof.search.engine import decide
 from text_svms import load
 
 PER_LABEL, NEW_COLUMNS, NEW_ROWS = 8, 24, 40
@@ -85,19 +82,19 @@ class Peer:
             rows = np.append(rows, new)
 
 
+def _timed(weight, sets, bias, domain):
+    begin = time.process_time()
+    v = lp.verify(weight, sets, bias=bias, domain=domain, n_jobs=1)
+    return time.process_time() - begin, v
+
+
 def measure(name, domain, n_sets, peer_sets):
     weight, bias, sets = load(name)
     chosen = np.random.default_rng(0).permutation(len(sets))[:n_sets]
     sets = [sets[i] for i in chosen]
-    layer = make_layer(weight, bias=bias, domain=domain)
-    asked = read_label_sets(sets, len(weight))
-    decide(layer, asked.slice(0, 1), n_jobs=1)
-    begin = time.process_time()
-    decide(layer, asked.slice(0, 1), n_jobs=1)
-    preparation = time.process_time() - begin
-    begin = time.process_time()
-    v = lp.verify(weight, sets, bias=bias, domain=domain, n_jobs=1)
-    ours = max(time.process_time() - begin - preparation, 0.0) / len(sets)
+    preparation = min(_timed(weight, sets[:1], bias, domain)[0] for _ in range(3))  # the first one compiles
+    seconds, v = min((_timed(weight, sets, bias, domain) for _ in range(2)), key=lambda pair: pair[0])
+    ours = (seconds - preparation) / (len(sets) - 1)
     begin = time.process_time()
     v.check(n_jobs=1)
     check = (time.process_time() - begin) / len(sets)
