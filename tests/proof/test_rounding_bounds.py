@@ -226,3 +226,23 @@ def test_a_point_that_is_not_within_a_unit_proves_no_sign():
     point = scaled_point(layer, np.array([1e308, 5e-324]))
     logits = bounded_logits(float_rows(layer), point, np.array([0.5, 0.5]))
     assert logits.slack.tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+@pytest.mark.parametrize("bias", [None, 3.0])
+def test_beside_one_huge_entry_the_slack_is_that_of_each_product(rule, bias):
+    """A column of 1e-33 and an entry of 1e33: a bound by norms would be 1e17 times the logits."""
+    rng = np.random.default_rng(4)
+    weight, x = rng.normal(size=(40, 6)), rng.normal(size=6)
+    weight[:, 2], x[2] = 1e-33 * rng.normal(size=40), 1e33
+    layer = make_layer(weight, rule=rule, bias=None if bias is None else np.full(40, bias))
+    rows, point = float_rows(layer), scaled_point(layer, x)
+    logits = bounded_logits(rows, point, rows.rows @ point.v)
+    for i in range(40):
+        exact = sum(Fraction(a) * Fraction(b) for a, b in zip(rows.rows[i].tolist(), point.v.tolist(), strict=True))
+        size = sum(abs(Fraction(a) * Fraction(b)) for a, b in zip(rows.rows[i].tolist(), point.v.tolist(), strict=True))
+        width = len(point.v)
+        assert abs(exact - Fraction(logits.z[i])) <= Fraction(logits.slack[i])
+        assert Fraction(logits.slack[i]) >= Fraction(relative_error(width)) * size * Fraction(1 - 1e-10)
+        assert logits.slack[i] <= 1e-12 * float(size) + width * TINY
+    assert (logits.slack > 0).all()

@@ -86,11 +86,30 @@ def test_what_is_loaded_is_what_was_saved(name, path):
 def test_no_field_of_a_result_is_forgotten():
     in_arrays, in_header = (
         set(store._RESULT_ARRAYS) - {"indptr", "indices"},
-        {"fractions", "reasons", "certified", "eps"},
+        {"fractions", "multipliers", "reasons", "certified", "eps"},
     )
     stored = {field.name for field in dataclasses.fields(lp.Verification)}
     assert stored == in_arrays | in_header | {"layer", "label_sets", "radii"}
     assert {field.name for field in dataclasses.fields(Radii)} == set(store._RADII_ARRAYS) | {"box"}
+
+
+def test_balls_and_multipliers_survive_in_a_file_of_the_second_version(path):
+    weight, bias = np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([-6.0, 0.0])
+    saved(path, weight, [[1]], bias=bias)
+    assert json.loads(np.load(path)["header"].tobytes())["version"] == 1
+    v = saved(path, weight, [[0], [1]], bias=bias, domain=("ball", 1.0, [0.25, 0.0]))
+    assert v.status.tolist() == [0, 1]
+    assert json.loads(np.load(path)["header"].tobytes())["version"] == 2
+    loaded = lp.load_verification(path, weight, bias=bias)
+    assert loaded.multipliers == v.multipliers
+    assert loaded.layer.balls[0].centre.tolist() == [0.25, 0.0]
+    loaded.check()
+    rewrite(path, multipliers={"0": ["-0x1/0x1"]})
+    with pytest.raises(lp.CertificateError, match="expected 1 positive fractions"):
+        lp.load_verification(path, weight, bias=bias).check()
+    rewrite(path, arrays={"ball_radius": np.array([-1.0])})
+    with pytest.raises(DataFormatError, match="ball_radius: expected positive numbers"):
+        lp.load_verification(path, weight, bias=bias)
 
 
 def test_radii_survive_and_are_checked(path):

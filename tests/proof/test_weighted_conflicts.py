@@ -154,6 +154,13 @@ def test_multipliers_must_be_positive_fractions_one_for_each_row(weights):
     assert weighted_conflict_fault(layer, np.array([0]), np.array([0]), [Fraction(1)]) is None
 
 
+@pytest.mark.parametrize("wrong", [Fraction(0), Fraction(-1), 1, 1.0])
+def test_one_wrong_multiplier_among_good_ones_is_refused(wrong):
+    layer = make_layer(np.array([[-1.0], [-2.0]]), domain="unit")
+    for weights in ([Fraction(1), wrong], [wrong, Fraction(1)]):
+        assert FRACTIONS in weighted_conflict_fault(layer, np.arange(2), np.arange(2), weights)
+
+
 def test_roots_are_exact_or_rounded_up():
     for square in (0, 1, 4, 9, 2, 3, 10**40, 10**40 + 1, 2**301):
         root = _root_above(square)

@@ -23,13 +23,17 @@ def ran(*arguments):
 
 
 def test_every_verdict_of_a_short_campaign_is_true():
-    code, text = ran("--cases", 2 * 8 * N_COMBINATIONS, "--seed", 20)
+    code, text = ran("--cases", 8 * N_COMBINATIONS, "--seed", 20)
     assert code == 0, text
     *_, total, _ = text.splitlines()
     argmaxable, unargmaxable, undecided, wrong = (int(n.replace(",", "")) for n in total.split()[1:])
-    assert argmaxable + unargmaxable == 16 * N_COMBINATIONS
+    assert argmaxable + unargmaxable + undecided == 8 * N_COMBINATIONS
     assert min(argmaxable, unargmaxable) > 100
-    assert undecided == wrong == 0
+    assert wrong == 0
+    assert undecided < N_COMBINATIONS
+    for line in text.splitlines():  # only regions that touch a ball may be left open
+        if line.startswith(campaign.RULES) and not line.split("  ")[2].strip().startswith(tuple(campaign.ROUND)):
+            assert line.split()[-2] == "0", line
 
 
 def test_a_wrong_verdict_is_told_with_the_way_to_repeat_it(monkeypatch):

@@ -8,7 +8,8 @@ import pytest
 
 import labelproof as lp
 from labelproof.proof import regions
-from labelproof.search import few_features
+from labelproof.proof.labels import read_label_sets
+from labelproof.search import engine, few_features
 
 
 def all_sets(n_labels):
@@ -62,9 +63,13 @@ def test_a_conflict_of_too_many_rows_is_undecided(monkeypatch):
     monkeypatch.setattr(few_features, "WIDE", 8)
     monkeypatch.setattr(few_features, "MOST_ROWS", 5)
     weight = -np.random.default_rng(0).uniform(1, 2, (3, 60))
-    found = lp.verify(weight, [[0]], domain="nonnegative")
-    assert found.status.tolist() == [-1]
-    assert "rows was found, too many to prove" in found[0].reason
+    layer = regions.make_layer(weight, domain="nonnegative")
+    (found,) = engine._decide_wide(layer, read_label_sets([[0]], 3), 1, None, lambda _: None)
+    assert found.conflict is None
+    assert "rows was found, too many to prove" in found.reason
+    v = lp.verify(weight, [[0]], domain="nonnegative")  # but its label alone proves it
+    v.check()
+    assert v.status.tolist() == [0]
 
 
 def test_a_layer_that_must_not_have_zeros_takes_the_ordinary_way(monkeypatch):

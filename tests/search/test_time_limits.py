@@ -78,14 +78,14 @@ def test_rounds_with_more_features_share_one_time_limit(clock, monkeypatch):
 def test_a_conflict_that_takes_too_long_to_lift_or_to_prove_is_undecided(clock, monkeypatch):
     monkeypatch.setattr(few_features, "WIDE", 8)
     weight = -np.random.default_rng(0).uniform(1, 2, (3, 60))
-    options = {"domain": "nonnegative", "time_limit": 10.0, "n_jobs": 1}
-    assert lp.verify(weight, [[0]], **options).status.tolist() == [0]
+    given = make_layer(weight, domain="nonnegative"), read_label_sets([[0]], 3), 1, 10.0, lambda _: None
+    assert engine._decide_wide(*given)[0].conflict is not None
     for module, name in ((few_features, "SECONDS_OF_A_DEPENDENCE"), (engine, "SECONDS_A_NUMBER")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, 1.0)
-            found = lp.verify(weight, [[0]], **options)
-            assert found.status.tolist() == [-1]
-            assert found[0].reason == "no proof within the time limit of 10.0 s"
+            (found,) = engine._decide_wide(*given)
+            assert found.conflict is None
+            assert found.reason == "no proof within the time limit of 10.0 s"
 
 
 def test_the_finer_searches_have_what_the_first_one_left(clock, monkeypatch):

@@ -32,6 +32,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Witness = Floats | tuple[Fraction, ...]
 UNIT = 2.0**-53  # rounding to nearest changes a number by at most this share of it
+COARSE = 1e-9  # share of the products at which a bound by norms is not good enough
 WIDE = 2048  # columns from which most of a witness may be 0
 TINY = 2.0**-1073  # more than what underflow can change one product
 
@@ -129,9 +130,14 @@ class Logits:
 
 
 def bounded_logits(floats: FloatRows, point: Point, z: Floats) -> Logits:
-    """Attach to the product z of the rows with a point a bound on its error."""
+    """Attach to the product z of the rows with a point a bound on its error.
+
+    It is a share of ‖row‖‖v‖, or of |row|·|v| where that is worth another product.
+    """
     width = len(point.v)
     slack = relative_error(width) * float(np.linalg.norm(point.v)) * floats.norms + width * TINY
+    if np.median(slack) > COARSE * np.median(np.abs(z)):  # an entry of v beside which the others count for little
+        slack = np.minimum(slack, relative_error(width) * (np.abs(floats.rows) @ np.abs(point.v)) + width * TINY)
     if not point.within_a_unit:
         slack[:] = np.inf
     slack[floats.inexact] = np.inf

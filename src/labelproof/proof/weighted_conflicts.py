@@ -52,7 +52,7 @@ def weighted_conflict_fault(
     if support is None:
         return "expected multipliers whose sum is bounded above on the domain, got others"
     most = constant * denominator + support
-    if most < 0 or (most == 0 and any(r < layer.n_labels and layer.is_strict(r, active) for r in rows.tolist())):
+    if most < 0 or (most == 0 and any(layer.is_strict(row, active) for row in rows.tolist())):
         return None
     return "expected multipliers whose sum is negative on the domain, got others"
 
@@ -74,7 +74,7 @@ def _combination(
     shares, constant = dict.fromkeys(wanted, Fraction(0)), Fraction(0)
     for row, m in zip(rows.tolist(), multipliers, strict=True):
         if row < layer.n_labels:
-            shares[row] = shares.get(row, Fraction(0)) + (m if row in wanted else -m)
+            shares[row] = m if row in wanted else -m  # labels come before the sums
             continue
         sign = 1 if row == layer.n_labels + 2 else -1  # sum_ge, sum_le
         constant -= sign * m

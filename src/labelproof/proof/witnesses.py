@@ -64,8 +64,8 @@ def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
 
 
 def _square_of_distance(x: Witness, centre: npt.NDArray[np.float64]) -> Fraction:
-    pairs = zip(x if isinstance(x, tuple) else x.tolist(), centre.tolist(), strict=True)
-    steps, denominator = integers([Fraction(a) - Fraction(c) if c else a for a, c in pairs if a != c])
+    away = np.arange(len(centre)) if isinstance(x, tuple) else np.flatnonzero(x != centre)
+    steps, denominator = integers([Fraction(x[j]) - Fraction(centre[j]) for j in away.tolist()])
     return Fraction(sum(step * step for step in steps), denominator * denominator)
 
 

@@ -31,6 +31,7 @@ MOST_ROUNDS = 120
 MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
 TINY = 1e-10  # sums that cancel to this share are taken for 0
 STEEP = 10.0  # the threshold's column is so many times a feature's
+DIVERGES = 1e7  # multipliers that large belong to a conflict
 CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
 LEAST_WEIGHT = 2.0**-36  # multipliers below this share of the largest are left out
 
@@ -61,6 +62,7 @@ class ColumnSearch:
         self.high = np.full(d, np.inf) if layer.high is None else layer.high
         self.part = np.full(d, len(layer.balls))  # the ball of each column
         self.centre = np.clip(np.zeros(d), self.low, self.high)
+        self.base = self.centre.copy()  # where a column is left out
         self.radii = np.array([ball.radius for ball in layer.balls])
         for k, ball in enumerate(layer.balls):
             self.part[ball.start : ball.stop] = k
@@ -69,6 +71,7 @@ class ColumnSearch:
         self.is_scaled = not layer.balls and not finite.any() and layer.rule != "sparsemax"
         self.reach = 1.0 if self.is_scaled else float(np.min([*self.radii, *np.abs(finite[finite != 0]), 1e300]))
         self.offset = None if layer.offset is None else self.table[d]
+        self.exponents = self._row_exponents()
         self.unbounded = self.part == len(layer.balls)
         optional = (self.low == 0) & (self.centre == 0)
         self.always = np.arange(d) if d <= FEW else np.flatnonzero(~optional)
@@ -82,6 +85,13 @@ class ColumnSearch:
         for i, row in enumerate(self.layer.weight):
             best[i] = columns[np.argpartition(-row[columns], count - 1)[:count]] if count else 0
         return best
+
+    def _row_exponents(self) -> npt.NDArray[np.int64]:
+        """Return e of each label such that its row in the table is the stored one over 2**e."""
+        place, at = np.abs(self.layer.weight).argmax(axis=1), np.arange(self.layer.n_labels)
+        with np.errstate(all="ignore"):
+            ratio = np.abs(self.layer.weight[at, place]) / np.abs(self.table[place, at])
+        return np.where(np.isfinite(ratio) & (ratio > 0), np.frexp(ratio)[1] - 1, 0).astype(np.int64)
 
     def search(self, active: Indices, deadline: float) -> Finding:
         """Return unproven evidence for one label set."""
@@ -105,11 +115,13 @@ class ColumnSearch:
                     return Finding(witness=self._witness(problem, near.x))
                 continue
             found = self._conflict(problem, near)
-            if not isinstance(found, Finding):
-                found = self._clean_conflict(problem, near) or found
             if isinstance(found, Finding):
                 return found
-            if self._add_columns(problem, found) or self._change_theta(problem, near):
+            added = self._add_columns(problem, found)
+            clean = None if added and near.multipliers.max() < DIVERGES else self._clean_conflict(problem, near)
+            if clean is not None:
+                return clean
+            if added or self._change_theta(problem, near):
                 continue
             problem.level += 1
             if self.is_scaled or problem.level == len(MARGINS):
@@ -140,6 +152,8 @@ class ColumnSearch:
 
     def _solve(self, problem: _Problem) -> Nearest:
         """Find the nearest point; the threshold counts for nothing, so its middle moves to where it was found."""
+        if self.is_scaled:
+            return self._solve_scaled(problem)
         near = self._solve_once(problem)
         if self.layer.has_threshold:
             for _ in range(6):
@@ -149,6 +163,38 @@ class ColumnSearch:
                 near = self._solve_once(problem)
         return near
 
+    def _solve_scaled(self, problem: _Problem) -> Nearest:
+        """Find a point at which all rows are positive, or the multipliers of a conflict, among multiples of inputs."""
+        from labelproof.search.active_set_kernels import SOLVED, dual_active_set
+
+        rows, columns = problem.rows, problem.columns
+        scale = problem.signs[rows] / self.norms[rows]
+        parts = [(self.table[columns[:, None], rows] * scale).T]
+        ends = [self.low[columns], self.high[columns]]
+        if self.offset is not None:
+            parts.append((self.offset[rows] * scale)[:, None])
+            ends = [np.append(end, value) for end, value in zip(ends, (0.0, np.inf), strict=True)]
+        if self.layer.has_threshold:
+            parts.append(-STEEP * scale[:, None])
+            ends = [np.append(end, value) for end, value in zip(ends, (-np.inf, np.inf), strict=True)]
+        G, (low, high) = np.concatenate(parts, axis=1), ends
+        m = G.shape[1]
+        sizes = np.linalg.norm(G, axis=1)
+        sizes[sizes < 1e-300] = 1.0
+        bounds = np.concatenate([np.eye(m)[low == 0], -np.eye(m)[high == 0]])
+        targets = np.append(np.ones(len(rows)), np.zeros(len(bounds)))
+        v, lam, active, multipliers = np.zeros(m), np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1)
+        outcome, q, _, entering = dual_active_set(
+            np.concatenate([G / sizes[:, None], bounds]),
+            *(targets, 0, v, np.zeros((m, m)), np.zeros((m, m)), lam, active, 0, 0.5, 1e-9, 50 * m + 2000, multipliers),
+        )
+        found = np.zeros(len(targets) + 1)
+        if outcome == SOLVED:
+            return Nearest(np.clip(v, low, high), found[: len(rows)], 0.0)
+        found[active[:q]] = multipliers[:q]
+        found[entering] = 1.0
+        return Nearest(v, (found[: len(rows)] / sizes).clip(min=0.0), np.inf)
+
     def _solve_once(self, problem: _Problem) -> Nearest:
         """Find the nearest point for the rows and columns of a problem, and keep its multipliers as a start."""
         rows, columns, layer = problem.rows, problem.columns, self.layer
@@ -157,28 +203,15 @@ class ColumnSearch:
         offset = np.zeros(len(rows)) if self.offset is None else self.offset[rows] * scale
         theta, box = problem.theta[self.part[columns]], [end[columns] for end in (self.centre, self.low, self.high)]
         t = np.full(len(rows), MARGINS[problem.level] * self.reach) - offset
-        extra: list[tuple[float, Floats]] = []  # lower bound and coefficients of further columns
-        if self.is_scaled:
-            t = np.ones(len(rows))
-            if self.offset is not None:
-                extra.append((0.0, offset))
         if layer.has_threshold:
-            extra.append((-np.inf, -STEEP * scale))
-        if extra:
-            G = np.column_stack([G, *(column for _, column in extra)])
-            middle, low, high = box
-            box = [
-                np.concatenate([middle, np.zeros(len(extra) - 1), [problem.threshold]]),
-                np.append(low, [end for end, _ in extra]),
-                np.append(high, [np.inf] * len(extra)),
-            ]
-            theta = np.append(theta, np.ones(len(extra)))
+            G, theta = np.column_stack([G, -STEEP * scale]), np.append(theta, 1.0)
+            box = [np.append(end, value) for end, value in zip(box, (problem.threshold, -np.inf, np.inf), strict=True)]
         is_equal = np.zeros(len(rows), np.bool_)
         if layer.rule == "sparsemax":
             row, target = self._sum(problem, columns)
             G, t, is_equal = np.vstack([G, row]), np.append(t, target), np.append(is_equal, True)
         middle, low, high = box
-        start, tolerance = problem.lam[: len(t)], (0.3 if self.is_scaled else 0.1) * self._margin(problem)
+        start, tolerance = problem.lam[: len(t)], 0.1 * self._margin(problem)
         near = nearest_point(G, t, Box(middle, theta, low, high), start, is_equal, tolerance=tolerance)
         problem.lam = np.append(near.multipliers, np.zeros(len(rows) + 1 - len(t)))
         return near
@@ -213,8 +246,11 @@ class ColumnSearch:
         if self.layer.has_threshold:
             z -= STEEP * rest[-1]
         margins = problem.signs * z / self.norms
+        least = 0.25 * margin
+        if self.is_scaled:
+            least = 0.02 * float(margins[problem.rows].min(initial=float(np.abs(margins).max())))
         margins[problem.rows] = np.inf
-        wrong = np.flatnonzero(margins < (0.02 if self.is_scaled else 0.25) * margin)
+        wrong = np.flatnonzero(margins < least)
         if not len(wrong):
             return False
         new = wrong[np.argsort(margins[wrong], kind="stable")[:NEW_ROWS]]
@@ -223,11 +259,12 @@ class ColumnSearch:
         return True
 
     def _witness(self, problem: _Problem, v: Floats) -> Floats:
-        x = np.zeros(self.layer.d) + np.where(self.low > 0, self.low, 0.0)
-        x[problem.columns] = v[: len(problem.columns)]
+        columns, x = problem.columns, self.base.copy()
+        few = v[: len(columns)]
         if self.is_scaled and self.offset is not None:
-            x /= max(v[len(problem.columns)], 1e-6 * np.abs(v).max(initial=1e-300))
-        return np.clip(x, self.low, self.high)
+            few = few / max(v[len(columns)], 1e-6 * np.abs(v).max(initial=1e-300))
+        x[columns] = np.clip(few, self.low[columns], self.high[columns])
+        return x
 
     def _conflict(self, problem: _Problem, near: Nearest) -> Finding | Floats:
         """Return the conflict that the multipliers prove, or how much each column speaks against it."""
@@ -280,19 +317,10 @@ class _Candidate:
         self, search: ColumnSearch, problem: _Problem, lam: Floats, mu: float, labels: Indices, weight: Floats
     ) -> None:
         self.search, self.problem, self.lam, self.mu, self.labels = search, problem, lam, mu, labels
-        exponents = self._row_exponents(labels)
-        self.weight = weight * np.ldexp(1.0, -exponents)
+        self.weight = weight * np.ldexp(1.0, -search.exponents[labels])
         taken = search.layer.weight[labels]
         self.pulls = self.weight @ taken
         self.sizes = np.abs(self.weight) @ np.abs(taken)
-
-    def _row_exponents(self, labels: Indices) -> npt.NDArray[np.int64]:
-        """Return e of each label such that its row in the search's table is the stored one over 2**e."""
-        row, scaled = self.search.layer.weight[labels], self.search.table[: self.search.layer.d, labels].T
-        place = np.abs(row).argmax(axis=1)
-        at = np.arange(len(labels))
-        ratio = np.abs(row[at, place]) / np.abs(scaled[at, place])
-        return np.where(np.isfinite(ratio) & (ratio > 0), np.frexp(ratio)[1] - 1, 0).astype(np.int64)
 
     def judge(self) -> Finding | Floats:
         search, layer = self.search, self.search.layer
@@ -319,7 +347,7 @@ class _Candidate:
 
     def _sum_multiplier(self) -> float:
         """Return the multiplier of the row of the sum, which is Σ t·(z_i − τ) − 1, with its sign."""
-        exponent = self._row_exponents(self.problem.active[:1])
+        exponent = self.search.exponents[self.problem.active[:1]]
         return self.mu / max(len(self.problem.active), 1) * 2.0 ** -float(exponent[0]) / self.search.layer.temperature
 
     def _support(self) -> float:
@@ -337,7 +365,7 @@ class _Candidate:
         layer, problem = self.search.layer, self.problem
         used = self.lam > 0
         rows, guess = problem.rows[used], (self.lam / self.search.norms[problem.rows])[used]
-        guess = guess * np.ldexp(1.0, -self._row_exponents(rows))
+        guess = guess * np.ldexp(1.0, -self.search.exponents[rows])
         wanted = set(problem.active.tolist())
         equations = [
             [sign * Fraction(float(layer.weight[i, j])) for i, sign in self._signed(rows, wanted)]
