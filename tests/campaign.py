@@ -66,7 +66,6 @@ WEIGHTS = [
     lambda rng, n, d: dependent(rng, n, d) * 1e300,
     lambda rng, _n, d: whole(rng, 1 + rng.integers(2), 9 + d),  # more features than labels need
     lambda rng, n, _d: whole(rng, n, rng.integers(17, 41)),  # as wide as the search in many bits takes
-    lambda rng, n, _d: rng.normal(size=(n, rng.integers(17, 41))),
 ]
 BIASES = [
     lambda _rng, _n: None,

@@ -94,7 +94,7 @@ def within_balls(rows, balls, most_cuts=None):
             unit = [Fraction(int(k == j)) for k in range(n)]
             step = centre[j - start]
             rows += [(unit, radius - step, False), ([-entry for entry in unit], radius + step, False)]
-    for _ in range(most_cuts or (40 if n <= 5 else 4)):
+    for _ in range(most_cuts or (16 if n <= 5 else 2)):
         point = feasible_point(rows)
         if point is None:
             return False

@@ -18,7 +18,7 @@ from labelproof.search.columns import ColumnSearch
 from labelproof.search.findings import Finding
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, out_of_time, time_left
 
-__all__ = ["decide_by_columns", "is_proof"]
+__all__ = ["decide_by_columns", "is_proof", "proven"]
 
 AT_ONCE = 32  # label sets whose witnesses are proven together
 Others = Callable[[OutputLayer, LabelSets, float | None], list[Finding]]
@@ -47,7 +47,7 @@ def decide_by_columns(
 
         def work(first: int) -> list[Finding]:
             block = sets.slice(first, min(first + AT_ONCE, len(sets)))
-            return _proven(layer, floats, block, [_found(search, active, time_limit) for active in block])
+            return proven(layer, floats, block, [_found(search, active, time_limit) for active in block])
 
         found: list[Finding] = []
         for some in in_threads(work, range(0, len(sets), AT_ONCE), n_jobs):
@@ -71,7 +71,7 @@ def _found(search: ColumnSearch, active: np.ndarray, time_limit: float | None) -
         return Finding(reason=out_of_time(time_limit))
 
 
-def _proven(layer: OutputLayer, floats: FloatRows, sets: LabelSets, found: list[Finding]) -> list[Finding]:
+def proven(layer: OutputLayer, floats: FloatRows, sets: LabelSets, found: list[Finding]) -> list[Finding]:
     """Return what was found where that is a proof, and reasons elsewhere."""
     points = [(i, one.witness) for i, one in enumerate(found) if one.witness is not None]
     faults = witness_faults(layer, floats, sets.take([i for i, _ in points]), [x for _, x in points])
