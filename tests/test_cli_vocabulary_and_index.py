@@ -143,5 +143,15 @@ def test_the_help_tells_of_both(folder):
         assert option in shown
 
 
+def test_names_cannot_command_the_terminal(folder):
+    Path("docs.txt").write_text("east\nnorth\nwe\x1b[2Jst\nsouth\nmiddle\n")
+    Path("q.tsv").write_text("fa\x1br\t0\teast\t1\nfa\x1br\t0\twe\x1b[2Jst\t1\n")
+    assert "\x1b[2J" not in run(*INDEX).stdout
+    np.savez("tokens.npz", weight=CROSS, label_names=np.array(["a", "b", "c", "d", "e\x1b[2J"]))
+    shown = run("audit", "tokens.npz", "--vocabulary").stdout
+    assert "e�[2J" in shown
+    assert "\x1b[2J" not in shown
+
+
 def test_json_is_the_only_thing_on_standard_output(folder):
     assert json.loads(run(*INDEX, "--json").stdout)["format"] == "labelproof-index"

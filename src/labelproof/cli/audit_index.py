@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, print_json, progress_wanted, table
+from labelproof.cli.console import console, percent, print_json, printable, progress_wanted, table
 
 if TYPE_CHECKING:
     from labelproof.auditing.index_document import AtDepth, IndexDocument
@@ -104,7 +104,7 @@ def _print(document: "IndexDocument", n_without: int, output: Path | None) -> No
         shown.add_row(f"{row['width']}", *(_cell(at) for at in row["depths"]))
     out.print(shown)
     for one in document["impossible"][:MOST_SETS]:
-        out.print(Text(f"• {one['queries'][0]} (width {one['width']}): {one['sentence']}"))
+        out.print(Text(printable(f"• {one['queries'][0]} (width {one['width']}): {one['sentence']}")))
     for note in document["notes"]:
         out.print(f"Note: {note}")
     if document["fail_under"] is not None:

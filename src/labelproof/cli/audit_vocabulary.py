@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, print_json, progress_wanted, table
+from labelproof.cli.console import console, percent, print_json, printable, progress_wanted, table
 
 if TYPE_CHECKING:
     from labelproof.auditing.vocabulary import VocabularyDocument
@@ -77,7 +77,7 @@ def _print(document: "VocabularyDocument", output: Path | None) -> None:
         rows.add_row(words, f"{count:,}", percent(count, layer["n_tokens"]))
     out.print(rows)
     for one in never[:MOST_TOKENS]:
-        out.print(Text(f"• {one['sentence']}"))
+        out.print(Text(printable(f"• {one['sentence']}")))
     if len(never) > MOST_TOKENS:
         out.print(f"… and {len(never) - MOST_TOKENS:,} more (audit.json, --json).")
     if document["fail_under"] is not None:

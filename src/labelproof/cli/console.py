@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from labelproof.errors import LabelproofError
 
-__all__ = ["Verbs", "console", "percent", "plural", "print_json", "progress_wanted", "table"]
+__all__ = ["Verbs", "console", "percent", "plural", "print_json", "printable", "progress_wanted", "table"]
 
 BAD_INPUT = 2
 _KEYWORD = re.compile(r"(?<![\w.-])(text|labels|features|separator|format|split|group|resume)=(?![\w'\"\[])")
@@ -119,6 +119,15 @@ def table(*columns: str) -> Table:
     for place, column in enumerate(columns):
         empty.add_column(column, justify="right" if place else "left")
     return empty
+
+
+def printable(text: str) -> str:
+    r"""Write a text from a file so that it cannot command the terminal.
+
+    >>> printable("cat\x1b[2J")
+    'cat�[2J'
+    """
+    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def plural(count: int, noun: str) -> str:
