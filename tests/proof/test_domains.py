@@ -32,6 +32,9 @@ def test_blocks_put_their_domains_side_by_side():
     assert high.tolist() == [np.inf, np.inf, np.inf, 2, np.inf, np.inf, np.inf]
     assert [(ball.start, ball.stop, ball.radius) for ball in balls] == [(1, 3, 1.0), (4, 6, 3.0)]
     assert balls[1].centre.tolist() == [4, 5]
+    again = read_domain(("blocks", zip([1, 2, 1, 2, 1], [part for _, part in blocks], strict=True)), 7)
+    assert again.low.tolist() == low.tolist()
+    assert len(again.balls) == 2
     nested = read_domain(("blocks", [(1, None), (3, ("blocks", [(1, None), (2, "unit")]))]), 4)
     assert [(ball.start, ball.stop) for ball in nested.balls] == [(2, 4)]
 
