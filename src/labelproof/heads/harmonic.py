@@ -48,6 +48,7 @@ class HarmonicHead(DFTHead):
     """
 
     frequencies: Tensor  # (k + random,)
+    can_split = False
 
     def __init__(
         self,
