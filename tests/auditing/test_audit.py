@@ -33,7 +33,7 @@ def bottleneck():
     sets += sets[:5]
     features = rng.normal(size=(100, 3))
     return audit(
-        weight, sets, radius=True, features=features, pairs=50, triples=40, n_explained=3, fail_under=0.5
+        weight, sets, radius=True, features=features, reach=True, pairs=50, triples=40, n_explained=3, fail_under=0.5
     ), sets
 
 
@@ -344,7 +344,7 @@ def tampered(document, path):
     ("path", "value", "message"),
     [
         (["format"], "zip", "expected the document of an audit"),
-        (["version"], 99, "expected version 1 of the format, got 99"),
+        (["version"], 99, "expected version 2 of the format, got 99"),
         (["headline"], 3, "expected str for the document's headline, got 3"),
         (["label_names"], ["a"], "expected 30 label names, got 1"),
         (["groups"], [], "expected the group 'data' first"),

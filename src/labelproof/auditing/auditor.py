@@ -29,9 +29,12 @@ from labelproof.auditing.groups import conflict_labels, group_of
 from labelproof.auditing.headline import headline
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
-from labelproof.auditing.names import Required, align, read_requirements
+from labelproof.auditing.names import Aligned, Required, align, read_requirements
+from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.reach import Whitening, measure_reach, whiten
+from labelproof.auditing.real_inputs import RealInputs, given
 from labelproof.auditing.result import Audit
+from labelproof.auditing.stretched import Judged, Stretched, stretch_of_data
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer, layer_of
@@ -54,7 +57,10 @@ def audit(
     domain: Any = AS_FOUND,
     radius: bool = False,
     box: float = 1e4,
-    features: npt.NDArray[Any] | None = None,
+    features: Any = None,
+    calibration: Any = None,
+    alpha: float = 0.01,
+    reach: bool = False,
     required: Any = None,
     predicted: Any = None,
     pairs: int = 0,
@@ -90,7 +96,15 @@ def audit(
     radius, box
         Also measure the radius of each set's region; see `labelproof.verify`.
     features
-        Inputs of the output layer on real examples, (n, d): also measure how far beyond them each set begins.
+        What the output layer reads for real inputs, (n, d), dense or sparse: also measure the *stretch* of each set,
+        see `labelproof.stretch`, the pairs of labels that no mixture of these inputs combines, and dead labels.
+    calibration
+        The same of inputs that the model was neither trained nor tuned on, and that are not in ``features``: for the
+        bar.
+    alpha
+        The share of predictions that may lie beyond the bar.
+    reach
+        Also measure how far from the mean of ``features`` each set begins, in units of their spread.
     required
         Label sets that must be predictable: a mapping from names to sets of label names or indices, or label sets.
     predicted
@@ -133,17 +147,20 @@ def audit(
     if not len(aligned.sets):
         raise ValueError("labels must hold at least one label set, got none")
     must_have = None if required is None else read_requirements(required, aligned.names)
-    whitening = None if features is None else whiten(features)
+    real = None if features is None else given(features, calibration)
+    whitening = whiten(features) if reach else None
     assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)
     v = verifier.verify(sets)
-    reach = None if whitening is None else _reach(v, whitening, n_jobs, progress)
+    stretched = None if real is None else _stretched(v, aligned, sets, counts, real, alpha, n_jobs, progress)
+    distances = None if whitening is None else _reach(v, whitening, n_jobs, progress)
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)
     verifications = {"data": v}
-    groups = [group_of("data", "Label sets of the data", v, counts, reach=reach, survives=survives)]
+    measured: dict[str, Any] = {"stretch": None if stretched is None else stretched.stretch, "reach": distances}
+    groups = [group_of("data", "Label sets of the data", v, counts, **measured, survives=survives)]
     for group, its_verification in _further_groups(verifier, pairs, triples, predicted, must_have, seed):
         groups.append(group)
         verifications[group["name"]] = its_verification
@@ -153,14 +170,17 @@ def audit(
         "format": FORMAT,
         "version": VERSION,
         "labelproof": installed_version("labelproof"),
-        "headline": headline(facts, groups[0]),
+        "headline": headline(facts, groups[0], None if stretched is None else stretched.facts),
         "layer": facts,
         "label_names": list(aligned.names),
         "data": _data(data_name, aligned.sets, len(sets)),
         "groups": groups,
         "explained": _explained(v, counts, aligned.names, n_explained, progress),
         "conflict_labels": conflict_labels(v, counts),
-        "reach": None if whitening is None or reach is None else _reach_facts(whitening, reach),
+        "stretch": None if stretched is None else stretched.facts,
+        "outside": None,
+        "not_tested": not_tested(facts, data_name, None if stretched is None else stretched.facts),
+        "reach": None if whitening is None or distances is None else _reach_facts(whitening, distances),
         "serving": None if survives is None else _serving(dtype, survives, v),
         "advice": advise(v, n_jobs=n_jobs, seed=seed),
         "requirements": _requirements(groups, fail_under),
@@ -168,7 +188,8 @@ def audit(
         "seconds": 0.0,
     }
     document["seconds"] = round(time.perf_counter() - start, 3)
-    return Audit(replace(found, label_names=aligned.names if aligned.is_named else None), verifications, document)
+    layer = replace(found, label_names=aligned.names if aligned.is_named else None)
+    return Audit(layer, verifications, document, None if stretched is None else stretched.stretch, real)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +221,20 @@ def _reach(v: Verification, whitening: Whitening, n_jobs: int | None, progress: 
         sets = v.label_sets.take(which.tolist())
         reach[which] = measure_reach(v.layer, sets, whitening, n_jobs=n_jobs, advance=advance)
     return reach
+
+
+def _stretched(
+    v: Verification,
+    aligned: Aligned,
+    sets: LabelSets,
+    counts: npt.NDArray[np.int64],
+    real: RealInputs,
+    alpha: float,
+    n_jobs: int | None,
+    progress: bool,
+) -> Stretched:
+    judged = Judged(sets, counts, aligned.sets, np.arange(len(aligned.sets)), aligned.names)
+    return stretch_of_data(v.layer, judged, real, alpha=alpha, n_jobs=n_jobs, progress=progress)
 
 
 def _further_groups(
@@ -265,6 +300,8 @@ def _reach_facts(whitening: Whitening, reach: npt.NDArray[np.float64]) -> Reach:
     quantiles = np.quantile(whitening.distances, levels)
     farthest = float(whitening.distances.max())
     return {
+        "bar": None,
+        "beyond_bar": None,
         "examples": len(whitening.distances),
         "quantiles": [[level, float(f"{value:.6g}")] for level, value in zip(levels, quantiles.tolist(), strict=True)],
         "within": int((reach <= farthest).sum()),

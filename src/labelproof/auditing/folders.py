@@ -31,7 +31,7 @@ def write_folder(folder: str | os.PathLike[str], write: Callable[[Path], None]) 
     try:
         write(draft)
         target.mkdir(exist_ok=True)
-        for pattern in ("proofs-*.npz", "layer*.npz"):
+        for pattern in ("proofs-*.npz", "layer*.npz", "stretch.npz", "features.np[yz]", "calibration.np[yz]"):
             for stale in target.glob(pattern):
                 stale.unlink()
         for file in draft.iterdir():

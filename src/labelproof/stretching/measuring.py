@@ -15,7 +15,7 @@ from labelproof.proof.stretch_bounds import StretchBounds
 from labelproof.proof.stretch_result import Bar, Stretch
 from labelproof.stretching.search import SLACKS, Evidence, find_evidence
 
-__all__ = ["stretch"]
+__all__ = ["measure", "stretch"]
 
 
 def stretch(
@@ -86,18 +86,35 @@ def stretch(
     layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties)
     sets = read_label_sets(labels, layer.n_labels)
     examples = read_examples(features, layer.d)
+    how: dict[str, Any] = {"k": k, "alpha": alpha, "tolerance": float(tolerance), "n_jobs": n_jobs}
+    return measure(layer, sets, examples, calibration=calibration, **how, progress=progress)
+
+
+def measure(
+    layer: OutputLayer,
+    sets: LabelSets,
+    examples: Examples,
+    *,
+    calibration: Any = None,
+    k: int | None = None,
+    alpha: float = 0.01,
+    tolerance: float = 0.005,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Stretch:
+    """Measure the stretch for a layer that is held already; see `stretch`."""
     bounds = StretchBounds(layer, examples, slacks=SLACKS)
     _require_some_label(layer, examples)
     held_out = None if calibration is None else _held_out(calibration, examples, alpha)
     predicted = None if held_out is None else predicted_sets(layer, held_out, k=k)
     distinct, places = _distinct(sets, predicted)
     with progress_bar("measuring", len(distinct), show=progress) as advance:
-        found = find_evidence(bounds, distinct, tolerance=float(tolerance), n_jobs=n_jobs, advance=advance)
+        found = find_evidence(bounds, distinct, tolerance=tolerance, n_jobs=n_jobs, advance=advance)
     evidence = [found[place] for place in places]
     bar = None
     if held_out is not None and predicted is not None:
         of_predictions = _pack(layer, predicted, examples, evidence[len(sets) :], None)
-        bar = _bar(of_predictions, held_out, alpha, k if rule == "topk" else None)
+        bar = _bar(of_predictions, held_out, alpha, k if layer.rule == "topk" else None)
     return _pack(layer, sets, examples, evidence[: len(sets)], bar)
 
 

@@ -20,7 +20,7 @@ from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.stretching.pair_kernels import cover_pairs
 
-__all__ = ["DeadLabel", "PairStretch", "dead_labels", "stretch_pairs"]
+__all__ = ["DeadLabel", "PairStretch", "dead_labels", "find_dead", "measure_pairs", "stretch_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -113,6 +113,19 @@ def stretch_pairs(
     """
     layer = make_layer(weight, bias=bias, thresholds=thresholds)
     examples, sets = read_examples(features, layer.d), read_label_sets(labels, layer.n_labels)
+    return measure_pairs(layer, sets, examples, every=every, n_jobs=n_jobs, progress=progress)
+
+
+def measure_pairs(
+    layer: OutputLayer,
+    sets: LabelSets,
+    examples: Examples,
+    *,
+    every: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> PairStretch:
+    """Measure pairs for a layer that is held already; see `stretch_pairs`."""
     pairs, counts = _occurring(sets)
     if every:
         pairs, counts = _every(layer.n_labels, pairs, counts)
@@ -216,9 +229,17 @@ def dead_labels(
     """
     layer = make_layer(weight, bias=bias, thresholds=thresholds)
     examples, sets = read_examples(features, layer.d), read_label_sets(labels, layer.n_labels)
-    predicted = np.bincount(predicted_sets(layer, examples).indices, minlength=layer.n_labels)
+    return find_dead(layer, sets, examples)
+
+
+def find_dead(
+    layer: OutputLayer, sets: LabelSets, examples: Examples, predicted: LabelSets | None = None
+) -> list[DeadLabel]:
+    """List dead labels of a layer that is held already; ``predicted`` are the sets of the examples and other inputs."""
+    theirs = predicted_sets(layer, examples) if predicted is None else predicted
+    predictions = np.bincount(theirs.indices, minlength=layer.n_labels)
     true = np.bincount(sets.indices, minlength=layer.n_labels)
-    dead = np.flatnonzero(predicted == 0)
+    dead = np.flatnonzero(predictions == 0)
     if not len(dead):
         return []
     lowers = logit_table(layer, examples, dead).single_lowers()
