@@ -333,6 +333,13 @@ def test_the_start_of_a_name_comes_before_the_start_of_a_word_before_any_place(f
     assert completed(fevers, "FEVER", limit=2) == expected[:2]
 
 
+def test_the_very_name_comes_first_whatever_else_is_alike_or_more_frequent():
+    names = ["C++", "c", "C", "#1", "cafe", "café", "c c"]
+    client = client_of(app_of(np.eye(7), [[0], [0], [0], [2], [4], [4]], names=names))
+    for name in names:
+        assert completed(client, f" {name} ")[0] == name
+
+
 def test_case_accents_and_spaces_do_not_matter(fevers):
     assert completed(fevers, "  cafe  AU") == ["Café au lait"]
 

@@ -20,6 +20,7 @@ from labelproof.explorer.prover import Prover
 from labelproof.explorer.requests import MOST_LABELS
 from labelproof.explorer.similar import SetIndex
 from labelproof.importers import ImportedLayer
+from labelproof.pages.names import visible
 from labelproof.proof.certificates import Argmaxable
 from labelproof.proof.labels import LabelSets
 from labelproof.search.radius import as_floats
@@ -54,10 +55,11 @@ class Explorer:
             raise ValueError(f"label_sets must be sets of {n_labels} labels, got {label_sets.n_labels}")
         self._source, self._prover = source, prover
         self._is_named = names is not None
-        self._names = [f"label {i}" for i in range(n_labels)] if names is None else list(names)
+        given = [f"label {i}" for i in range(n_labels)] if names is None else list(names)
+        self._names = [visible(name) if name.strip() else f"label {i} (no name)" for i, name in enumerate(given)]
         self._data = SetIndex(label_sets if label_sets is not None else LabelSets(n_labels, *_no_sets()))
         self._counts = self._data.label_counts
-        self._search = LabelSearch(self._names, self._counts)
+        self._search = LabelSearch(given, self._counts)
         self.searches = NewestWins()
 
     def warm_up(self) -> None:
@@ -71,9 +73,9 @@ class Explorer:
         source, layer = self._source, self._prover.layer
         always, never = constant_labels(layer)
         return {
-            "model": source.model,
+            "model": visible(source.model),
             "kind": source.kind,
-            "source": source.source,
+            "source": visible(source.source),
             "dtype": source.dtype,
             "n_labels": layer.n_labels,
             "n_features": layer.d,

@@ -105,8 +105,16 @@ def _url(host: str, port: int) -> str:
 def _run(app: "FastAPI", listener: socket.socket) -> None:
     import uvicorn
 
+    from labelproof.explorer.patience import PatientProtocol
+
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=1
+        app,
+        http=PatientProtocol,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
     )
     try:
         uvicorn.Server(config).run(sockets=[listener])

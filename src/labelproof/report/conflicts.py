@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Explained, LayerFacts
+from labelproof.pages.names import label_name
 from labelproof.report.bars import share_bar
 from labelproof.report.svg import Svg
-from labelproof.report.wording import label_name
 
 __all__ = ["Change", "Conflict", "Pull", "draw_conflict"]
 

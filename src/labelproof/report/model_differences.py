@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument
-from labelproof.report.wording import label_name
+from labelproof.pages.names import label_name
 
 __all__ = ["Agreement", "Difference", "agreement"]
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Group, LayerFacts
+from labelproof.pages.names import label_name
 from labelproof.report.bars import verdict_bar
 from labelproof.report.conflicts import Conflict, draw_conflict
 from labelproof.report.distributions import Distribution, distributions, positive
@@ -22,7 +23,7 @@ from labelproof.report.summary import (
     size_rows,
 )
 from labelproof.report.svg import Svg
-from labelproof.report.wording import label_name, number, share
+from labelproof.report.wording import number, share
 
 __all__ = ["ModelRow", "Section", "compare", "lay_out"]
 

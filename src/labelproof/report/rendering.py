@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from labelproof.auditing.document import AuditDocument
 from labelproof.foundation.optional_packages import need
 from labelproof.pages import base_style
+from labelproof.pages.names import visible
 from labelproof.report.findings import Findings
 from labelproof.report.model_differences import agreement
 from labelproof.report.page import compare, lay_out
 from labelproof.report.sets import KINDS, MOST_SETS
 from labelproof.report.table import Cell, Table
-from labelproof.report.wording import number, plural, visible
+from labelproof.report.wording import number, plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from labelproof.auditing.document import AuditDocument, Group
-from labelproof.report.wording import label_name, number, visible
+from labelproof.pages.names import label_name, visible
+from labelproof.report.wording import number
 
 __all__ = ["KINDS", "MOST_SETS", "Column", "SetTable", "as_script_data", "set_table"]
 

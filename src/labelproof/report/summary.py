@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, BySize, Group
+from labelproof.pages.names import label_name
 from labelproof.report.bars import interval_bar, share_bar, verdict_bar
 from labelproof.report.svg import Svg
-from labelproof.report.wording import label_name, plural, share
+from labelproof.report.wording import plural, share
 
 __all__ = [
     "Figure",

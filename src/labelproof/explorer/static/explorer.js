@@ -7,6 +7,7 @@ import { showBoundary, showConflict, showNearest, showSimilar, showStatuses, sho
 
 const QUICK = 0.15; // seconds
 const THOROUGH = 3;
+const WAIT = 15; // for the thorough answer, which may stand in line behind other pages'
 const N_SIMILAR = 8;
 const PATIENCE = 300; // milliseconds, after which old answers fade
 
@@ -115,7 +116,7 @@ function renderVerdict(verdict, labels) {
   if (verdict.status === "unargmaxable") showConflict(panels.why, verdict, model);
   else panels.why.hidden = true;
   if (verdict.status !== "argmaxable") panels.drawing.hidden = true;
-  document.title = `${labels.length ? plural(labels.length, "label") : "no label"}: ${panels.verdict.querySelector(".headline").textContent}`;
+  document.title = `${plural(labels.length, "label")}: ${panels.verdict.querySelector(".headline").textContent}`;
 }
 
 async function explain(verdict, labels, signal) {
@@ -128,20 +129,29 @@ async function explain(verdict, labels, signal) {
     return;
   }
   if (verdict.status !== "unargmaxable") return;
-  let answer = await ask("explanation", { ...question, seconds: QUICK }, signal);
-  if (answer.is_cancelled) return;
-  const isFinal = answer.least_distance === null || answer.nearest.some((one) => one.is_minimal);
-  showNearest(panels.near, answer, { go, isFinal });
-  const before = JSON.stringify(nearestSet(answer));
-  const first = draw(labels, nearestSet(answer), false, signal);
+  const quick = await ask("explanation", { ...question, seconds: QUICK }, signal);
+  if (quick.is_cancelled) return;
+  const isFinal = quick.least_distance === null || quick.nearest.some((one) => one.is_minimal);
+  showNearest(panels.near, quick, { go, isFinal });
+  const first = draw(labels, nearestSet(quick), false, signal);
   first.catch(() => {}); // it is awaited below, unless the next question ends this one before
-  answer = await ask("explanation", { ...question, seconds: THOROUGH }, signal);
-  if (answer.is_cancelled) return;
-  showConflict(panels.why, answer, model);
-  showNearest(panels.near, answer, { go, isFinal: true });
-  offerSlices(answer.nearest.slice(1));
+  let found = quick;
+  try {
+    const answer = await inTime(ask("explanation", { ...question, seconds: THOROUGH }, signal));
+    if (!answer.is_cancelled) found = answer;
+  } finally {
+    if (!signal.aborted) showNearest(panels.near, found, { go, isFinal: true }); // whatever came: the search has ended
+  }
+  if (found !== quick) showConflict(panels.why, found, model);
+  offerSlices(found.nearest.slice(1));
   await first;
-  if (JSON.stringify(nearestSet(answer)) !== before) await draw(labels, nearestSet(answer), false, signal);
+  if (String(nearestSet(found)) !== String(nearestSet(quick))) await draw(labels, nearestSet(found), false, signal);
+}
+
+// The answer, or after a while that there is none.
+function inTime(answer) {
+  const late = new Promise((resolve) => setTimeout(resolve, 1000 * WAIT, { is_cancelled: true }));
+  return Promise.race([answer, late]);
 }
 
 const nearestSet = (answer) => answer.nearest.slice(0, 1).map((one) => one.labels);
