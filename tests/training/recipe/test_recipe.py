@@ -136,6 +136,27 @@ def test_of_many_labels_costs_are_chosen_on_some(numbers, monkeypatch):
     assert found.head.weight.shape[0] == 4
 
 
+def test_costs_that_were_tried_on_some_labels_are_not_tried_again(numbers, tmp_path, monkeypatch):
+    monkeypatch.setattr(searching, "MANY_LABELS", 3)
+    monkeypatch.setattr(searching, "SOME_LABELS", 2)
+    original, done = searching.svm_candidate, []
+
+    def stop_at_all_labels(folds, plan, parts, cost):
+        if folds.labels.shape[1] > 2:
+            raise KeyboardInterrupt
+        done.append(cost)
+        return original(folds, plan, parts, cost)
+
+    monkeypatch.setattr(searching, "svm_candidate", stop_at_all_labels)
+    with pytest.raises(KeyboardInterrupt):
+        fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    tried = len(done)
+    monkeypatch.setattr(searching, "svm_candidate", lambda *args: done.append(args[-1]) or original(*args))
+    fit(AUTO, numbers, out=tmp_path / "run", resume=True, progress=False)
+    assert tried >= 3
+    assert len(done) == tried + 1  # the best of them, with all labels
+
+
 def test_where_machines_have_too_many_weights_a_network_stands_alone(numbers, monkeypatch):
     monkeypatch.setattr(searching, "MOST_WEIGHTS", 10)
     monkeypatch.setattr(searching, "has_few_leaves", lambda _: False)

@@ -112,7 +112,13 @@ class _Desk:
             Fold(part.features, part.labels[:, some], part.held, part.held_features, part.held_labels[:, some])
             for part in parts
         ]
-        losses = self._costs(plan, lambda cost: svm_candidate(few, plan, few_parts, cost).loss)
+
+        def loss(cost: float) -> float:
+            return self.ledger.loss(
+                plan, f"svm {cost!r} of some", lambda: svm_candidate(few, plan, few_parts, cost).loss
+            )
+
+        losses = self._costs(plan, loss)
         best = min(losses, key=lambda cost: losses[cost])
         self.say(f"{plan.name}: C = {best:g} is best for {len(some)} of {self.n_labels:,} labels")
         self._svm(plan, parts, best)
