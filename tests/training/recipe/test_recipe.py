@@ -63,7 +63,9 @@ def test_texts_get_at_least_what_a_plain_machine_gives(texts):
 
 def test_curved_boundaries_are_found(fitted):
     tried = {row["member"].split(":")[0] for row in fitted.tried}
-    assert tried == {"standardised", "kernel, smooth", "kernel, sharp", "trees", "blend"}
+    (scaling,) = {name.split(", ")[0] for name in tried if "kernel" in name}
+    kernels = {f"{scaling}, {width} kernel" for width in ("smooth", "sharp")}
+    assert tried == {"standardised", "quantiles", *kernels, "trees", "blend"}
     assert any("network" in row["member"] for row in fitted.tried)
     assert fitted.metrics["test"]["micro-f1"] > 0.7
     assert fitted.metrics["sizes"] == {"training": 180, "test": 60}  # the validation part is trained on too
@@ -132,6 +134,27 @@ def test_of_many_labels_costs_are_chosen_on_some(numbers, monkeypatch):
     assert [row["member"].split(":")[0] for row in found.table] == ["standardised", "blend"]
     assert "is best for 2 of 4 labels" in said[0]
     assert found.head.weight.shape[0] == 4
+
+
+def test_costs_that_were_tried_on_some_labels_are_not_tried_again(numbers, tmp_path, monkeypatch):
+    monkeypatch.setattr(searching, "MANY_LABELS", 3)
+    monkeypatch.setattr(searching, "SOME_LABELS", 2)
+    original, done = searching.svm_candidate, []
+
+    def stop_at_all_labels(folds, plan, parts, cost):
+        if folds.labels.shape[1] > 2:
+            raise KeyboardInterrupt
+        done.append(cost)
+        return original(folds, plan, parts, cost)
+
+    monkeypatch.setattr(searching, "svm_candidate", stop_at_all_labels)
+    with pytest.raises(KeyboardInterrupt):
+        fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    tried = len(done)
+    monkeypatch.setattr(searching, "svm_candidate", lambda *args: done.append(args[-1]) or original(*args))
+    fit(AUTO, numbers, out=tmp_path / "run", resume=True, progress=False)
+    assert tried >= 3
+    assert len(done) == tried + 1  # the best of them, with all labels
 
 
 def test_where_machines_have_too_many_weights_a_network_stands_alone(numbers, monkeypatch):

@@ -11,11 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
+from scipy.special import ndtri
 
-__all__ = ["WEIGHTINGS", "Idf", "Nystroem", "Plain", "Standard", "Weighting"]
+__all__ = ["WEIGHTINGS", "Idf", "Nystroem", "Plain", "Quantiles", "Standard", "Weighting"]
 
 Floats = npt.NDArray[np.float64]
 CLIP = 5.0  # standardised features are kept within ±5
+FARTHEST = 3.0  # standard deviations of a normal law, beyond which quantiles do not go
 
 
 class Weighting(ABC):
@@ -132,11 +134,48 @@ class Standard(Weighting):
 
 
 @dataclass(frozen=True, eq=False)
+class Quantiles(Weighting):
+    """Columns by the ranks of their values, as deviates of a normal law within ±3: skewed ones count as any other.
+
+    Parameters
+    ----------
+    landmarks
+        float64 (n_landmarks, n_columns): quantiles of each column at even shares from 0 to 1.
+    """
+
+    landmarks: Floats
+    kind: ClassVar[str] = "quantiles"
+    domain: ClassVar[tuple[float, float]] = (-FARTHEST, FARTHEST)
+
+    @classmethod
+    def learned(cls, rows: Any, *, most: int = 200) -> Self:
+        """Return the weighting of training rows."""
+        dense = _dense(rows)
+        return cls(np.quantile(dense, np.linspace(0, 1, max(2, min(most, len(dense)))), axis=0))
+
+    def width(self, n_columns: int) -> int:
+        """Return the number of columns."""
+        return n_columns
+
+    def features(self, rows: Any) -> Any:
+        """Return the deviates; a value that many rows have is in the middle of its ranks."""
+        shares = np.linspace(0, 1, len(self.landmarks))
+        ranks = np.empty(rows.shape, np.float64)
+        for column, (values, marks) in enumerate(zip(_dense(rows).T, self.landmarks.T, strict=True)):
+            upper = np.interp(values, marks, shares)
+            lower = 1 - np.interp(-values, -marks[::-1], shares)
+            ranks[:, column] = (upper + lower) / 2
+        return np.clip(ndtri(ranks), -FARTHEST, FARTHEST)
+
+
+@dataclass(frozen=True, eq=False)
 class Nystroem(Weighting):
     """Standardised columns through a Gaussian kernel with some training rows, so that products approximate the kernel.
 
     Parameters
     ----------
+    landmarks
+        As of `Quantiles`, whose deviates are then standardised; none, (0, n_columns), for columns as they are.
     mean, scale
         As of `Standard`.
     centres
@@ -147,6 +186,7 @@ class Nystroem(Weighting):
         The kernel of two rows at distance r is exp(−γ r²).
     """
 
+    landmarks: Floats
     mean: Floats
     scale: Floats
     centres: Floats
@@ -156,18 +196,22 @@ class Nystroem(Weighting):
     domain: ClassVar[tuple[float, float]] = (-1.001, 1.001)  # of length ≤ 1, but for rounding
 
     @classmethod
-    def learned(cls, rows: Any, *, sharpness: float, most: int = 800, seed: int = 0) -> Self:
+    def learned(
+        cls, rows: Any, *, sharpness: float, of_quantiles: bool = False, most: int = 800, seed: int = 0
+    ) -> Self:
         """Return the weighting of training rows; γ is the sharpness over their median squared distance."""
-        standard = Standard.learned(rows)
-        scaled = standard.features(rows)
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(scaled))[:most])
-        centres = scaled[chosen]
+        landmarks = Quantiles.learned(rows).landmarks if of_quantiles else np.empty((0, rows.shape[1]))
+        ranked = _ranked(rows, landmarks)
+        standard = Standard.learned(ranked)
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(ranked))[:most])
+        centres = standard.features(ranked[chosen])
         distances = _squared_distances(centres, centres)
         median = np.median(distances[np.triu_indices(len(centres), 1)]) if len(centres) > 1 else 1.0
         gamma = sharpness / max(float(median), 1e-12)
         values, vectors = np.linalg.eigh(np.exp(-gamma * distances))
         kept = values > 1e-6 * values[-1]
-        return cls(standard.mean, standard.scale, centres, vectors[:, kept] / np.sqrt(values[kept]), gamma)
+        whitening = vectors[:, kept] / np.sqrt(values[kept])
+        return cls(landmarks, standard.mean, standard.scale, centres, whitening, gamma)
 
     def width(self, n_columns: int) -> int:  # noqa: ARG002 - as of all weightings
         """Return the number of features."""
@@ -175,8 +219,13 @@ class Nystroem(Weighting):
 
     def features(self, rows: Any) -> Any:
         """Return the features (n_rows, width)."""
-        scaled = np.clip((_dense(rows) - self.mean) / self.scale, -CLIP, CLIP)
+        scaled = Standard(self.mean, self.scale).features(_ranked(rows, self.landmarks))
         return np.exp(-float(self.gamma) * _squared_distances(scaled, self.centres)) @ self.whitening
+
+
+def _ranked(rows: Any, landmarks: Floats) -> Floats:
+    """Return deviates by landmarks, or dense rows where there are none."""
+    return Quantiles(landmarks).features(rows) if len(landmarks) else _dense(rows)
 
 
 def _squared_distances(A: Floats, B: Floats) -> Floats:
@@ -188,4 +237,6 @@ def _dense(rows: Any) -> Floats:
     return rows.toarray() if scipy.sparse.issparse(rows) else rows
 
 
-WEIGHTINGS: dict[str, type[Weighting]] = {weighting.kind: weighting for weighting in (Plain, Idf, Standard, Nystroem)}
+WEIGHTINGS: dict[str, type[Weighting]] = {
+    weighting.kind: weighting for weighting in (Plain, Idf, Standard, Quantiles, Nystroem)
+}

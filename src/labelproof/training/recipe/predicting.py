@@ -59,7 +59,7 @@ def grid_size(plan: ViewPlan, material: Material) -> Size:
         letters = float(np.mean([len(text) for text in texts])) * len(material.texts)
         more = counts.nnz / len(texts) * len(material.texts)
         return Size(width + MOST_TERMS, numbers + more, letters * SECONDS_A_LETTER)
-    if plan.name.startswith("kernel"):
+    if plan.name.endswith("kernel"):
         width = min(MOST_CENTRES, matrix.shape[0])
         return Size(width, float(matrix.shape[0] * width), 0.0)
     return Size(width, numbers)
