@@ -135,26 +135,16 @@ def draw_on(
     found = regions(weight, bias=bias, box=box)
     for i, region in enumerate(found):
         axes.add_patch(Polygon(region.corners, facecolor=COLOURS[i % len(COLOURS)], edgecolor="none"))
-    places = {region.labels: region.centroid for region in found}
     if balls:
-        for labels, center, radius in _balls(weight, bias, box, [region.labels for region in found]):
+        for center, radius in _balls(weight, bias, box, [region.labels for region in found]):
             axes.add_patch(
                 Circle(
                     (center[0], center[1]), radius, facecolor="none", edgecolor="0.35", linestyle="--", linewidth=0.9
                 )
             )
             axes.plot(*center, ".", color="0.35", markersize=3)
-            places[labels] = center
-    for labels, (x, y) in places.items():
-        axes.annotate(
-            _signs(labels, len(lines)),
-            (x, y),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-            annotation_clip=True,
-        )
+    for region in found:
+        axes.text(*region.centroid, _signs(region.labels, len(lines)), ha="center", va="center", fontsize=9)
     _draw_lines(axes, lines, names, box)
     axes.set(xlim=(-1.12 * box, 1.12 * box), ylim=(-1.12 * box, 1.12 * box), aspect="equal")
     axes.add_patch(Polygon(box * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), facecolor="none", edgecolor="0.6"))
@@ -192,18 +182,13 @@ def _reach(foot: Floats, along: Floats, box: float) -> tuple[float, float] | Non
     return (low, high) if low < high else None
 
 
-def _balls(
-    weight: Any, bias: Any, box: float, sets: list[tuple[int, ...]]
-) -> list[tuple[tuple[int, ...], Floats, float]]:
+def _balls(weight: Any, bias: Any, box: float, sets: list[tuple[int, ...]]) -> list[tuple[Floats, float]]:
+    """Return centre and proven radius of the balls of label sets, without those that are none."""
     found = verify(weight, [list(labels) for labels in sets], bias=bias, radius=True, box=box)
     radii = found.radii
     if radii is None:
         return []
-    return [
-        (sets[place], center, float(radius))
-        for place, center, radius in zip(radii.sets.tolist(), radii.centers, radii.lower, strict=True)
-        if radius > 0
-    ]
+    return [(center, float(radius)) for center, radius in zip(radii.centers, radii.lower, strict=True) if radius > 0]
 
 
 def _lines(weight: Any, bias: Any) -> Floats:
