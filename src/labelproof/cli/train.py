@@ -19,6 +19,7 @@ from labelproof.cli.data_options import (
     one_or_many,
 )
 from labelproof.cli.options import AsJson
+from labelproof.cli.train_sweep import require_sweep_place, run_sweep
 
 if TYPE_CHECKING:
     from labelproof.training import Fitted, TrainConfig
@@ -54,6 +55,14 @@ def train(
         typer.Option(help="Time, such as 10m, or fast; by default ten times a plain SVM grid.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of parts, folds and networks.", min=0)] = 0,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Train with so many seeds; keeps figures, no models.", min=1, show_default=False),
+    ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=V,V", help="Train with each value, such as loss.beta=1,2,5.", show_default=False),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where this run was interrupted.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print a configuration with comments.")] = False,
     as_json: AsJson = False,
@@ -61,7 +70,8 @@ def train(
     """Train a model on your data: with --data the best that can be had without choosing anything.
 
     Several views of the data and several models are tried on held-out folds, blended, calibrated and trained again on
-    all examples. A configuration file chooses encoder, head, loss and rule instead.
+    all examples. A configuration file chooses encoder, head, loss and rule instead. With --seeds or --sweep many runs
+    are compared: mean ± deviation, a box plot, and every run as a line of JSON.
     """
     if template:
         from labelproof.training.template import TEMPLATE
@@ -74,7 +84,10 @@ def train(
         )
     if output is None:
         raise ValueError("expected --output with the folder of the run")
-    _require_place(output, resume=resume)
+    is_sweep = seeds is not None or bool(sweep)
+    _require_place(output, resume=resume and not is_sweep)
+    if is_sweep:
+        require_sweep_place(output, resume=resume)
     if config is not None:
         from labelproof.training.config_files import read_config
 
@@ -104,6 +117,9 @@ def train(
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
     settings = with_feature_columns(settings, dataset)
+    if is_sweep:
+        run_sweep(settings, dataset, sweep or [], seeds or 1, output, metric=metric, as_json=as_json)
+        return
     quiet = as_json or (settings.head.kind != "auto" and not progress_wanted())
     is_new = not output.exists()
     try:

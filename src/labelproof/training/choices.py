@@ -64,11 +64,13 @@ DECISIONS: dict[str, Callable[..., decisions.Rule]] = {
     "top-k": decisions.TopK,
     "label-count": decisions.LabelCount,
     "sparsemax-support": decisions.SparsemaxSupport,
+    "softmax-threshold": decisions.SoftmaxThreshold,
     "expected-f": decisions.ExpectedF,
     "macro-top-k": decisions.MacroTopK,
 }
 SHRINKAGE = 5.0
 LEARN_NOTHING = ("fixed", "top-k", "expected-f")
+GIVEN = {"sparsemax-support": "t", "softmax-threshold": "threshold"}  # rules that learn nothing where this is given
 
 
 def loss_options(kind: str) -> set[str]:
@@ -146,7 +148,7 @@ def learns_from_data(kind: str, options: Mapping[str, Any]) -> bool:
     >>> learns_from_data("per-label", {}), learns_from_data("sparsemax-support", {"t": 1.0})
     (True, False)
     """
-    return kind not in LEARN_NOTHING and not (kind == "sparsemax-support" and options.get("t") is not None)
+    return kind not in LEARN_NOTHING and not (kind in GIVEN and options.get(GIVEN[kind]) is not None)
 
 
 def _parameters(maker: Callable[..., Any]) -> set[str]:

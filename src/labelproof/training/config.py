@@ -101,13 +101,14 @@ class DataConfig(Section):
     time: str | None = None
     separator: str | None = None
     validation: Share = 0.1
+    folds: Annotated[int, Field(ge=2)] | None = None
     test: Share = 0.0
     min_count: Annotated[int, Field(ge=0)] = 1
 
     @property
     def reading(self) -> dict[str, Any]:
         """The keywords of `labelproof.load_dataset`."""
-        return {name: value for name, value in self if name not in ("path", "validation", "test", "min_count")}
+        return {name: value for name, value in self if name not in ("path", "validation", "folds", "test", "min_count")}
 
 
 class EncoderConfig(Choice):
@@ -187,6 +188,7 @@ class DecisionConfig(Choice):
 class TrainerConfig(Section):
     """How long, how fast and on what the model is trained."""
 
+    optimizer: Literal["adamw", "lbfgs"] = "adamw"
     epochs: PositiveInt = 30
     batch_size: PositiveInt = 64
     lr: PositiveFloat = 0.003
@@ -229,8 +231,10 @@ class TrainConfig(Section):
         ``path``: a file, a pair of files, a folder, a name, or a mapping from parts (train, valid, test) to files; and
         what else `load_dataset` takes, such as the columns of a table. ``validation``: the share of the training
         examples that is held out where the data have no part "valid". ``test``: the same for the part "test", which
-        is held out first. Where ``time`` names a column, the latest examples are held out. ``min_count``: labels with
-        fewer training examples are left out; 0 keeps those that have none.
+        is held out first. Where ``time`` names a column, the latest examples are held out. ``folds``: nothing is held
+        out for validation; the decision rule is fitted to out-of-fold logits and the model trained on all, in as many
+        epochs as there are. ``min_count``: labels with fewer training examples are left out; 0 keeps those that have
+        none.
     encoder
         ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
     head
@@ -250,9 +254,11 @@ class TrainConfig(Section):
         "unbounded-f1", "confusion", "sparsemax", "entmax" or "pick-all-labels".
     decision
         ``kind`` "fixed", "global", "per-label", "threshold-averaging", "top-k", "label-count", "sparsemax-support",
-        "expected-f" or "macro-top-k".
+        "softmax-threshold", "expected-f" or "macro-top-k".
     trainer
-        Epochs, batches, learning rates, early stopping, seed, precision and devices.
+        Epochs, batches, learning rates, early stopping, seed, precision and devices. ``optimizer`` "lbfgs" is for
+        linear heads on encoders that train nothing: all examples at once, the loss and ½ ``weight_decay`` times the
+        squared weights, at most ``epochs`` iterations; batches, rates and patience do not matter.
 
     Examples
     --------
@@ -280,6 +286,14 @@ class TrainConfig(Section):
         if not isinstance(head, Mapping) or "kind" in head:
             return values
         return {**values, "head": {"kind": implied_head(values), **head}}
+
+    @model_validator(mode="after")
+    def _solver_fits_head(self) -> Self:
+        if self.trainer.optimizer == "lbfgs" and self.head.kind != "linear":
+            raise ValueError(f"trainer.optimizer lbfgs is for head.kind linear, got {self.head.kind}")
+        if self.data.folds is not None and self.head.kind == "auto":
+            raise ValueError("data.folds is for models that a configuration chooses: the recipe makes its own folds")
+        return self
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TrainConfig":

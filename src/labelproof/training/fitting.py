@@ -18,10 +18,12 @@ from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_loss, build_rule, learns_from_data
 from labelproof.training.config import TrainConfig
 from labelproof.training.config_files import read_config
+from labelproof.training.cross_fitting import fit_by_folds
 from labelproof.training.curves import plot_history
 from labelproof.training.data_parts import Parts, divide, inputs_of, without_validation
 from labelproof.training.fitted import Fitted
 from labelproof.training.heads import LinearHead, build_head, resolve_head
+from labelproof.training.lbfgs import solve_lbfgs
 from labelproof.training.loop import CHECKPOINT, train
 from labelproof.training.module import TrainingModule
 from labelproof.training.recipe.fitting import fit_recipe
@@ -71,6 +73,11 @@ def fit(
     folder = None if out is None else Path(out)
     if config.head.kind == "auto":
         return _fit_by_recipe(config, dataset, folder, resume=resume, progress=progress)
+    if config.data.folds is not None:
+        found = fit_by_folds(config, dataset, lambda one, part: fit(one, part, progress=progress))
+        if folder is not None:
+            _write_config(folder, config)
+        return found
     if folder is not None and (folder / CHECKPOINT).exists():
         _require_same_run(folder, config, resume=resume)
     parts = divide(dataset, config.data, seed=config.trainer.seed)
@@ -88,6 +95,8 @@ def fit(
         examples = _examples(module.encoder, parts, config.encoder.kind)
         if config.head.kind == "svm":
             config, history = _solve(config, module, examples, progress=progress)
+        elif config.trainer.optimizer == "lbfgs":
+            history = solve_lbfgs(module.encoder, module.head, module.loss, examples["training"], config.trainer)
         else:
             history = train(
                 module,
