@@ -445,3 +445,22 @@ def test_features_and_examples_that_are_0_are_read(tmp_path):
     parts = (matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist())
     again = read_changed(tmp_path, of_sparse(*parts), sparse(*parts), centre=np.array([0.5, 0.0]))
     assert again == stored
+
+
+def test_the_command_takes_a_bias_and_counts_what_is_infinite(tmp_path, capsys):
+    header, arrays = example()
+    two = {"lower": np.array([0.25, np.inf, 0.0]), "conflict_ptr": np.array([0, 0, 2, 2])}
+    paths = write(tmp_path, header, arrays | two | {"conflict_rows": np.array([0, 2])}, weights={"bias": None})
+    np.save(tmp_path / "b.npy", BIAS)
+    assert main([*paths, str(tmp_path / "b.npy")]) == 1  # these two rows are no conflict
+    zero = {"lower": np.array([0.25, 0.0, 0.0])}
+    paths = write(tmp_path, header, arrays | zero, weights={"bias": None})
+    capsys.readouterr()
+    assert main([*paths, str(tmp_path / "b.npy")]) == 0
+    assert "3 label sets, 0 of them infinite" in capsys.readouterr().out
+    weight = ((1.0, 0.0), (0.0, 2.0), (-1.0, 0.0))
+    sha = {"weight_sha256": digest("3 2 ", *sum(weight, ()))}
+    given = {"weight": np.array(weight), "bias": np.array([-1.0, -1.0, 0.25])}
+    three = two | {"conflict_ptr": np.array([0, 0, 3, 3]), "conflict_rows": np.array([0, 2, 3])}
+    assert main(write(tmp_path, header | sha, arrays | three, weights=given)) == 0  # x_0 − s > 0, s/4 − x_0 > 0, s > 0
+    assert "3 label sets, 1 of them infinite" in capsys.readouterr().out
