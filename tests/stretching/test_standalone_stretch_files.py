@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from standalone_stretch_cases import FEATURES, WEIGHT, example, read_changed, refuse, with_bar, write
+from standalone_stretch_cases import FEATURES, WEIGHT, digest, example, read_changed, refuse, with_bar, write
 
 from labelproof.proof import standalone_stretch
 from labelproof.proof.standalone_stretch import Array, InputError, _parse, _read_arrays, main, read
@@ -402,3 +402,65 @@ def test_the_command_says_what_is_not_proven_and_what_is_bad_input(tmp_path, cap
         assert capsys.readouterr().err.startswith("usage: ")
     assert main(["absent.npz"] * 3) == 2
     assert main(["absent.npz"] * 4) == 2
+
+
+def npy_of(numbers, *, shape="(2,)", order="False", length=0):
+    """An .npy file of these bytes with a header of our own, padded in front to a length, and without a line's end."""
+    header = f"{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}}}".rjust(length).encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + numbers
+
+
+def test_headers_of_any_length_and_end_are_read():
+    two = struct.pack("<2d", 1.5, -2.0)
+    for length in (0, 255, 256, 400):
+        assert _parse(npy_of(two, length=length)) == Array("f8", (2,), (1.5, -2.0))
+    assert _parse(npy_of(two[:8], shape="()", order="True")) == Array("f8", (), (1.5,))
+
+
+def test_what_is_wrong_is_told_in_words_where_there_are_some(tmp_path):
+    header, arrays = example()
+
+    def told(path=None, **changes):
+        paths = write(tmp_path, header, arrays | changes)
+        with pytest.raises(InputError) as caught:
+            read(path or paths[0], *paths[1:])
+        return str(caught.value)
+
+    assert "(expected the mean of the features)" in told(centre=np.array([0.5, 0.6]))
+    assert "([Errno 2]" in told("absent.npz")
+    del header["rule"]
+    assert "(KeyError('rule'))" in told()
+
+
+def test_the_offset_is_the_float_next_to_what_it_stands_for(tmp_path):
+    refuse(tmp_path, "the bias that was measured, got another", offset=BIAS - 1, offset_error=np.ones(3))
+
+
+def test_features_and_examples_that_are_0_are_read(tmp_path):
+    features = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
+    sha = {"features_sha256": digest("4 2 ", *features.ravel().tolist())}
+    stored = read_changed(tmp_path, sha, {"x": features}, centre=np.array([0.5, 0.0]))
+    assert stored.problem.is_constant(1)
+    matrix = sp.csr_matrix(features)
+    parts = (matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist())
+    again = read_changed(tmp_path, of_sparse(*parts), sparse(*parts), centre=np.array([0.5, 0.0]))
+    assert again == stored
+
+
+def test_the_command_takes_a_bias_and_counts_what_is_infinite(tmp_path, capsys):
+    header, arrays = example()
+    two = {"lower": np.array([0.25, np.inf, 0.0]), "conflict_ptr": np.array([0, 0, 2, 2])}
+    paths = write(tmp_path, header, arrays | two | {"conflict_rows": np.array([0, 2])}, weights={"bias": None})
+    np.save(tmp_path / "b.npy", BIAS)
+    assert main([*paths, str(tmp_path / "b.npy")]) == 1  # these two rows are no conflict
+    zero = {"lower": np.array([0.25, 0.0, 0.0])}
+    paths = write(tmp_path, header, arrays | zero, weights={"bias": None})
+    capsys.readouterr()
+    assert main([*paths, str(tmp_path / "b.npy")]) == 0
+    assert "3 label sets, 0 of them infinite" in capsys.readouterr().out
+    weight = ((1.0, 0.0), (0.0, 2.0), (-1.0, 0.0))
+    sha = {"weight_sha256": digest("3 2 ", *sum(weight, ()))}
+    given = {"weight": np.array(weight), "bias": np.array([-1.0, -1.0, 0.25])}
+    three = two | {"conflict_ptr": np.array([0, 0, 3, 3]), "conflict_rows": np.array([0, 2, 3])}
+    assert main(write(tmp_path, header | sha, arrays | three, weights=given)) == 0  # x_0 − s > 0, s/4 − x_0 > 0, s > 0
+    assert "3 label sets, 1 of them infinite" in capsys.readouterr().out

@@ -94,7 +94,12 @@ def test_a_mixture_names_each_example_once_with_a_weight_of_at_least_zero(mixtur
 @pytest.mark.parametrize(("rule", "ties"), RULES)
 def test_sets_of_no_label_and_of_all(rule, ties):
     """At the centre 0 the logits are the offsets."""
-    for offset, none, every in [((1, 2), False, True), ((-1, -2), True, False), ((0, 0), ties == "inactive", False)]:
+    for offset, none, every in [
+        ((1, 2), False, True),
+        ((-1, -2), True, False),
+        ((0, 0), ties == "inactive", False),
+        ((1, 1), False, True),
+    ]:
         problem = problem_of([[1], [1]], [[1], [-1]], offset=offset, rule=rule, ties=ties)
         is_top = rule == "topk"  # where τ may lie above, or below, all logits
         assert (upper_fault(problem, claim_of([], upper=0.0)) is None) == (none or is_top)
@@ -202,7 +207,7 @@ def test_a_conflict_is_one_where_its_rows_have_one_dependence_and_that_is_positi
         for active in ([], [0], [1], [0, 1]):
             rows = rows_of(weight, offset, centre, constant, active, rule, ties)
             for size in (1, 2, 3):
-                for numbers in combinations(range(2 + 3 + 2 * 2), size):
+                for numbers in combinations(range(2 + 3 + 2 * 2 + 1), size):
                     expected = is_conflict(rows, numbers)
                     claim = claim_of(active, lower=math.inf, conflict=numbers)
                     assert conflict_fault(problem, claim) == expected
@@ -289,3 +294,18 @@ def test_every_claim_is_proven_and_the_first_wrong_one_named():
         prove(problem, [good, good._replace(mixture=([0], [0.5]))])
     with pytest.raises(ProofError, match=r"^the stretch of prediction 0 is not proven: its evidence does not give"):
         prove(problem, [good._replace(lower=1.25), good], "prediction")
+
+
+def test_the_rank_is_the_largest_with_five_percent_and_no_other_share():
+    """Of two predictions none may lie beyond while P(Bin(2, α) ≤ 1) = 1 − α² exceeds 1/20."""
+    for alpha, is_largest in [(0.97465, True), (0.9748, False)]:
+        bar = {"n": 2, "rank": 0, "alpha": alpha, "value": 2.0}
+        assert (bar_fault(bar, bar_claims([1.0, 2.0])) is None) == is_largest
+
+
+def test_each_bound_of_four_constant_features_has_its_row():
+    features, weight, offset = [[1, 2, 3, 4]] * 2, [[0, 0, 1, 0]], [-4]  # x_2 − 4 s > 0 and s > 0 and 3 s − x_2 ≥ 0
+    problem = problem_of(weight, features, offset=offset)
+    for j in range(4):
+        found = conflict_fault(problem, claim_of([0], conflict=(0, 1, 1 + 3 + 4 + j)))
+        assert (found is None) == (j == 2)

@@ -93,7 +93,7 @@ class Examples:
     def centre_fault(self) -> str | None:
         """Return what is wrong if the centre is not the mean of the features, up to rounding, else None."""
         mean = _mean(self.features)
-        off = np.abs(mean - self.centre) > 1e-9 * self.largest
+        off = ~(np.abs(mean - self.centre) <= 1e-9 * self.largest)
         if off.any():
             k = int(np.flatnonzero(off)[0])
             return f"expected the mean of the features as centre, {mean[k]} for feature {k}, got {self.centre[k]}"
@@ -155,6 +155,10 @@ def _dense(features: Any, name: str) -> npt.NDArray[Any]:
 def _sparse(features: Any, name: str) -> Any:
     _dense(np.empty(0, features.dtype), name)
     matrix = scipy.sparse.csr_matrix(features, dtype=np.float64, copy=True)
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a sparse matrix in order, got one whose {error}") from error
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix

@@ -50,7 +50,7 @@ class StretchBounds:
     def __init__(self, layer: OutputLayer, examples: Examples, *, slacks: float = 1.0) -> None:
         if layer.rule == "sparsemax":
             raise ValueError("rule must be 'sigmoid' or 'topk' for a stretch, got 'sparsemax'")
-        if layer.low is not None or layer.high is not None:
+        if layer.low is not None or layer.high is not None or layer.balls:
             raise ValueError("a stretch is measured without a domain: the examples say which features occur, got one")
         self.layer, self.examples, self.slacks = layer, examples, slacks
         self.floats = float_rows(layer)
@@ -125,7 +125,7 @@ class StretchBounds:
     def _point(self, which: Indices, weights: Floats) -> tuple[Floats, float]:
         """Return c + Σ λ_j (f_j − c) and a bound on the norm of its error."""
         centre, features = self.examples.centre, self.examples.take(which)
-        amount = math.fsum(weights)
+        amount = _sum(weights)
         x = centre + weights @ features - amount * centre
         size = (1 + amount) * np.abs(centre) + weights @ np.abs(features)
         norm = float(np.linalg.norm(size)) + 2.0**-500
@@ -160,8 +160,16 @@ def weighted_sums(
 
 def total(weights: Floats) -> float:
     """Return Σ λ_j rounded up."""
-    amount = math.fsum(weights)
+    amount = _sum(weights)
     return float(np.nextafter(amount, np.inf)) if amount else 0.0
+
+
+def _sum(numbers: Floats) -> float:
+    """Return the sum, rounded once; infinity where it, or a part of it, is no finite number."""
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return math.inf
 
 
 def pinned_layer(layer: OutputLayer, examples: Examples) -> OutputLayer:
@@ -235,7 +243,7 @@ def _weighted_fault(layer: OutputLayer, active: Indices, weighted: Weighted) -> 
         return f"expected a multiplier for each of some labels below {layer.n_labels} in ascending order, got others"
     if not (np.isfinite(theta) & (theta >= 0)).all() or not theta.any():
         return "expected multipliers ≥ 0, and one > 0, got others"
-    if layer.rule == "topk" and math.fsum(theta * _signs(active, rows)) != 0:
+    if layer.rule == "topk" and _sum(theta * _signs(active, rows)) != 0:
         return "expected multipliers of active and of inactive labels with equal sums, got others"
     return None
 
