@@ -133,9 +133,9 @@ def _surely_positive(K: Floats) -> npt.NDArray[np.bool_]:
 def _least_square(K: Floats) -> tuple[Floats, Floats]:
     """Return a lower bound of σ², the square of the least singular value, for each matrix of a stack; and L.
 
-    For any L and s, σ² ≥ s − ‖K Kᵀ − s I − L Lᵀ‖; so K is regular where that is positive. The rounding of a product A Aᵀ
-    is at most a share of the sum of all squares in A, which is the trace of the product. All this holds for every K
-    whose entries are within a unit of the stored ones.
+    For any L and s, σ² ≥ s − ‖K Kᵀ − s I − L Lᵀ‖; so K is regular where that is positive. The rounding of a product
+    A Aᵀ is at most a share of the sum of all squares in A, which is the trace of the product. All this holds for every
+    K whose entries are within a unit of the stored ones.
     """
     unit = 2 * relative_error(K.shape[1])  # with room for the differences
     shifted = K @ K.transpose(0, 2, 1)
