@@ -3,8 +3,9 @@
 Features come from a frozen sentence encoder (mean of the last hidden states, 64 tokens) whose folder the environment
 variable LABELPROOF_ENCODER names, and are kept in build/stretch; LABELPROOF_DATA names the folder of the data sets. The
 heads are plain linear layers with a bias, trained by Adam on the cross entropy, with one threshold tuned on a tenth of
-the training examples and folded into the bias. Reuters has TF-IDF features and one support vector machine a label,
-delicious its own 500 features.
+the training examples and folded into the bias. Reuters and debtags have TF-IDF features and one support vector machine
+a label, delicious its own 500 features. For time, arxiv and debtags are random parts; packages of one source stay
+together.
 """
 
 import os
@@ -19,9 +20,10 @@ __all__ = ["LEAST_EXAMPLES", "Wide", "encode", "load_wide"]
 FOLDER = Path(__file__).parent.parent / "build" / "stretch"
 TOKENS, BATCH = 64, 32
 EPOCHS = 10
-LEAST_EXAMPLES = {"mesh_pubmed": 10, "arxiv": 10}
-N_TRAIN = {"mesh_pubmed": 10_000, "arxiv": 5_000}
-N_TEST = {"mesh_pubmed": 3_000, "arxiv": 3_000}
+LEAST_EXAMPLES = {"mesh_pubmed": 10, "arxiv": 10, "debtags": 20}
+N_TRAIN = {"mesh_pubmed": 10_000, "arxiv": 5_000, "debtags": 8_000}
+N_TEST = {"mesh_pubmed": 3_000, "arxiv": 3_000, "debtags": 3_000}
+ASIDE = ("role::", "implemented-in::")  # tags of debtags that say what a package is made of
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ def encode(texts: list[str]) -> np.ndarray:
 
 def load_wide(name: str) -> Wide:
     """Return the model of a data set, made on the first call."""
-    if name in ("delicious", "reuters21578"):
+    if name in ("delicious", "reuters21578", "debtags"):
         return _load_split(name)
     FOLDER.mkdir(parents=True, exist_ok=True)
     features, labels, names = _features(name)
@@ -91,7 +93,7 @@ def _load_split(name: str) -> Wide:
     import labelproof as lp
 
     FOLDER.mkdir(parents=True, exist_ok=True)
-    data = lp.load_dataset(name)
+    data = _debtags() if name == "debtags" else lp.load_dataset(name)
     train, test = data.part("train"), data.part("test")
     labels, wanted = sp.csr_matrix(train.labels), sp.csr_matrix(test.labels)
     if name == "delicious":
@@ -104,6 +106,30 @@ def _load_split(name: str) -> Wide:
         np.savez(path, weight=weight, bias=bias)
     with np.load(path) as head:
         return Wide(head["weight"], head["bias"], features, labels, held_out, wanted, list(data.label_names))
+
+
+def _debtags():
+    """Return packages in two parts, each source in one of them, with the tags that are frequent enough."""
+    import labelproof as lp
+
+    data = lp.load_dataset("debtags")
+    kept = [
+        tag
+        for tag, count in zip(data.label_names, data.label_counts().tolist(), strict=True)
+        if count >= LEAST_EXAMPLES["debtags"] and not tag.startswith(ASIDE)
+    ]
+    data = data.restrict_to(kept, unknown="drop")
+    rng = np.random.default_rng(0)
+    _, source = np.unique(np.asarray(data.groups), return_inverse=True)
+    place = rng.permutation(source.max() + 1)[source]
+    order = np.lexsort((rng.random(len(data)), place))
+    n_train, n_test = N_TRAIN["debtags"], N_TEST["debtags"]
+    train = order[:n_train]
+    rest = order[n_train:]
+    test = rest[~np.isin(place[rest], place[train])][:n_test]
+    chosen = np.concatenate([train, test])
+    split = np.array(["train"] * len(train) + ["test"] * len(test))
+    return data.select(chosen).with_split(split)
 
 
 def _dense(matrix):

@@ -55,6 +55,8 @@ def running(folder: Path, config: Mapping[str, Any], weight_key: str) -> dict[st
             raise ValueError(f"the model reads a list of {kind}s, got other inputs")
         if not loaded:
             loaded.append(_load(folder, kind, weight_key.removesuffix(".weight")))
+        if not len(inputs):
+            return np.zeros((0, 0)), np.zeros((0, 0))
         blocks = [loaded[0](inputs[start : start + BATCH]) for start in range(0, len(inputs), BATCH)]
         return np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks])
 
