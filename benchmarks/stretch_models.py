@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["LEAST_EXAMPLES", "Wide", "encode", "load_wide"]
+__all__ = ["LEAST_EXAMPLES", "Wide", "encode", "load_wide", "parts_of"]
 
 FOLDER = Path(__file__).parent.parent / "build" / "stretch"
 TOKENS, BATCH = 64, 32
@@ -68,7 +68,7 @@ def load_wide(name: str) -> Wide:
         return _load_split(name)
     FOLDER.mkdir(parents=True, exist_ok=True)
     features, labels, names = _features(name)
-    train, test = _parts(name, len(features))
+    train, test = parts_of(name, len(features))
     counts = np.asarray((labels > 0).sum(axis=0)).ravel()
     kept = np.flatnonzero(counts >= LEAST_EXAMPLES[name])
     labels = labels[:, kept]
@@ -129,7 +129,7 @@ def _debtags():
     test = rest[~np.isin(place[rest], place[train])][:n_test]
     chosen = np.concatenate([train, test])
     split = np.array(["train"] * len(train) + ["test"] * len(test))
-    return data.select(chosen).with_split(split)
+    return data.select(chosen).with_split(split).drop_rare_labels(2)
 
 
 def _dense(matrix):
@@ -170,7 +170,8 @@ def _features(name: str) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
     return np.load(path), labels, list(data.label_names)
 
 
-def _parts(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+def parts_of(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the training and of the test part."""
     if name == "arxiv":
         return np.arange(N_TRAIN[name]), np.arange(N_TRAIN[name], n)
     order = np.random.default_rng(0).permutation(n)

@@ -7,7 +7,7 @@ from labelproof.auditing.real_inputs import raw_inputs, take_rows
 from labelproof.data.dataset import Dataset
 from labelproof.importers import ImportedLayer
 from labelproof.proof.examples import read_examples
-from labelproof.proof.regions import make_layer
+from labelproof.proof.regions import Rule, make_layer
 from labelproof.proof.stretch_bar import predicted_sets
 
 __all__ = ["names_by_agreement"]
@@ -28,7 +28,7 @@ def names_by_agreement(layer: ImportedLayer, data: Dataset, *, seed: int = 0) ->
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(len(data), min(MOST_INPUTS, len(data)), replace=False))
     features = read_examples(layer.features(take_rows(inputs, rows)), layer.n_features)
-    rule = "topk" if layer.rule == "topk" else "sigmoid"
+    rule: Rule = "topk" if layer.rule == "topk" else "sigmoid"
     predicted = predicted_sets(make_layer(layer.weight, bias=layer.bias, rule=rule), features, k=layer.size or 1)
     on = np.zeros((len(rows), layer.n_labels), np.bool_)
     for row, active in zip(on, predicted, strict=True):

@@ -97,7 +97,7 @@ def _image_processor(folder: Path, safe: dict[str, bool]) -> Callable[[Sequence[
     from PIL import Image
     from transformers import AutoImageProcessor
 
-    processor = AutoImageProcessor.from_pretrained(folder, **safe)
+    processor = AutoImageProcessor.from_pretrained(folder, **safe)  # type: ignore[no-untyped-call]
 
     def prepare(paths: Sequence[Any]) -> dict[str, Any]:
         images = []
