@@ -38,6 +38,7 @@ from labelproof.auditing.reached import reach_of_data
 from labelproof.auditing.real_inputs import MOST_EXAMPLES, RealInputs, choose_rows, compute, given, raw_inputs
 from labelproof.auditing.result import Audit
 from labelproof.auditing.stretched import Judged, stretch_of_data
+from labelproof.auditing.thresholds import advise_thresholds
 from labelproof.data.dataset import Dataset
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
@@ -227,7 +228,8 @@ def audit(
         ),
         "reach": None if reached is None else reached.facts,
         "serving": None if survives is None else _serving(dtype, survives, v),
-        "advice": advise(v, n_jobs=n_jobs, seed=seed),
+        "advice": advise(v, n_jobs=n_jobs, seed=seed)
+        + ([] if stretched is None or real is None else advise_thresholds(v.layer, judged, real)),
         "requirements": _requirements(groups, fail_under, outside),
         "check_command": CHECK_COMMAND,
         "seconds": 0.0,
