@@ -13,7 +13,7 @@ def headline(
     Sets that no input gives lie beyond every bar, so that the share beyond it leads where it is the larger one.
     """
     possible = _possible(facts, data, outside)
-    if stretch is None or stretch["bar"] is None:
+    if stretch is None or (stretch["bar"] is None and not stretch["beyond_examples"]):
         return possible
     lost = data["examples"] - data["argmaxable_examples"] - _examples(data, -1)
     if stretch["beyond_examples"] > lost:

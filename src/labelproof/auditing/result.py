@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from labelproof.auditing.document import AuditDocument
+from labelproof.auditing.feature_cache import FILE
 from labelproof.auditing.folders import write_folder
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
@@ -35,6 +36,8 @@ class Audit:
         The proven stretch of the data's distinct label sets, where features of real inputs were given or computed.
     inputs
         These features.
+    model_key
+        Hash of the model's files, where features may be found again by it.
     """
 
     layer: ImportedLayer = field(repr=False)
@@ -42,6 +45,7 @@ class Audit:
     document: AuditDocument = field(repr=False)
     stretch: Stretch | None = field(default=None, repr=False)
     inputs: RealInputs | None = field(default=None, repr=False)
+    model_key: str | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Audit({self.headline!r})"
@@ -89,6 +93,8 @@ class Audit:
             _write_features(folder / "features", self.inputs.examples)
             if self.inputs.held_out is not None:
                 _write_features(folder / "calibration", self.inputs.held_out)
+            if self.model_key is not None:
+                self.inputs.write_note(folder / FILE, self.model_key)
 
 
 def _write_features(path: Path, features: Any) -> None:

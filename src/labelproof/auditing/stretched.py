@@ -77,7 +77,8 @@ def stretch_of_data(
     plain = replace(layer, low=None, high=None, balls=())
     examples = read_examples(inputs.examples, layer.d)
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-    s = measure(plain, judged.distinct, examples, calibration=inputs.held_out, k=k, alpha=alpha, **how)
+    held_out = None if plain.rule == "topk" and k is None else inputs.held_out
+    s = measure(plain, judged.distinct, examples, calibration=held_out, k=k, alpha=alpha, **how)
     predictions = _Predictions(plain, examples, inputs, k)
     beyond = s.lower > 1 if s.bar is None else s.beyond
     is_exact = predictions.exact(judged)

@@ -11,7 +11,7 @@ from labelproof.importers.exact_numbers import exact, finite_layer, refuse_size
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.own_models import layer_of_classifier
-from labelproof.importers.pipelines import features_of, what_passes
+from labelproof.importers.pipelines import features_of, scores_of, what_passes
 
 __all__ = ["layer_of_estimator"]
 
@@ -39,7 +39,8 @@ def layer_of_estimator(model: Any) -> ImportedLayer:
     inner = getattr(model, "best_estimator_", model)
     if isinstance(inner, Pipeline):
         return _of_pipeline(inner)
-    return replace(_of_last(inner), model=type(model).__name__)
+    layer = _of_last(inner)
+    return replace(layer, model=type(model).__name__, logits=layer.logits or scores_of(inner, layer.n_labels))
 
 
 def _of_pipeline(model: Any) -> ImportedLayer:
@@ -49,8 +50,14 @@ def _of_pipeline(model: Any) -> ImportedLayer:
         before = what_passes(steps)
         layer = replace(layer, before=before.name, domain=before.domain, domain_reason=before.reason)
     last = layer.features
+    texts = bool(steps) and hasattr(steps[0], "build_analyzer")
     return replace(
-        layer, model="Pipeline", kind=f"{layer.kind} at the end of a pipeline", features=features_of(steps, last)
+        layer,
+        model="Pipeline",
+        kind=f"{layer.kind} at the end of a pipeline",
+        features=features_of(steps, last),
+        logits=scores_of(model, layer.n_labels),
+        reads="text" if texts else "features" if not steps else layer.reads,
     )
 
 
@@ -101,6 +108,7 @@ def _of_one_vs_rest(model: Any) -> ImportedLayer:
         f"coef_ of {len(weight)} estimators" + (f", {len(constants)} of them constant" if constants else ""),
         label_names=names,
         rule="sigmoid" if several or len(weight) == 1 else "topk",
+        size=None if several or len(weight) == 1 else 1,
         notes=notes,
     )
 
@@ -153,6 +161,7 @@ def _of_linear(model: Any) -> ImportedLayer:
         "coef_",
         label_names=_names(classes[1:] if len(weight) == 1 and len(classes) == 2 else classes, len(weight)),
         rule="topk" if one_class else "sigmoid",
+        size=1 if one_class else None,
         notes=(ONE_CLASS,) if one_class else (),
     )
 
@@ -170,6 +179,7 @@ def _of_perceptron(model: Any) -> ImportedLayer:
         before=before,
         label_names=_names(classes[1:] if len(weight) == 1 and len(classes) == 2 else classes, len(weight)),
         rule="topk" if one_class else "sigmoid",
+        size=1 if one_class else None,
         notes=(ONE_CLASS,) if one_class else (),
         features=lambda inputs: _hidden(model, inputs),
     )
@@ -209,6 +219,7 @@ def _layer(
 ) -> ImportedLayer:
     """Return a layer; without another function, the estimator's inputs are the features."""
     facts.setdefault("features", features_of([], None))
+    facts.setdefault("reads", "features")
     return ImportedLayer(
         weight,
         bias if bias.any() else None,

@@ -14,7 +14,7 @@ from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.layer_of_tensors import take
-from labelproof.importers.pretrained_features import features_of_texts
+from labelproof.importers.pretrained_features import running
 from labelproof.importers.safetensors_files import read_safetensors
 from labelproof.importers.tensors import StoredTensor, Tensors
 
@@ -65,7 +65,8 @@ def read_hugging_face(folder: Path, *, weight_key: str | None = None, bias: Any 
     if not isinstance(config, dict):
         raise ValueError("expected an object in config.json, got another value")
     layer = layer_of_config(config, tensors_of_folder(folder), folder.name, "Hugging Face folder", weight_key, bias)
-    return replace(layer, features=features_of_texts(folder, config, layer.source.split(" of ")[0]))
+    key = layer.source.split(" of ")[0]
+    return replace(layer, **running(folder, config, key))
 
 
 def layer_of_config(
@@ -94,6 +95,7 @@ def layer_of_config(
         label_names=names if known else None,
         before=_before(config, key),
         rule=rule,
+        size=1 if rule == "topk" else None,
         notes=notes,
     )
 

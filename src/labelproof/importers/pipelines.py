@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
+from scipy.special import logit
 
 from labelproof.importers.feature_domains import UNKNOWN, Before
 
-__all__ = ["features_of", "what_passes"]
+__all__ = ["features_of", "scores_of", "what_passes"]
 
 _COUNTERS = {"CountVectorizer", "TfidfVectorizer"}
 _INDICATORS = {"Binarizer", "OneHotEncoder", "MultiLabelBinarizer"}
@@ -42,20 +42,34 @@ def what_passes(steps: Sequence[Any]) -> Before:
     return known
 
 
-def features_of(
-    steps: Sequence[Any], last: Callable[[Any], npt.NDArray[Any]] | None
-) -> Callable[[Any], npt.NDArray[Any]]:
-    """Return what leads from a pipeline's inputs to its output layer's features, as a dense array."""
+def features_of(steps: Sequence[Any], last: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    """Return what leads from a pipeline's inputs to its output layer's features, an array or CSR matrix."""
 
-    def features(inputs: Any) -> npt.NDArray[Any]:
+    def features(inputs: Any) -> Any:
         values = inputs
         for step in steps:
             values = step.transform(values)
         if last is not None:
             return last(values)
-        return np.asarray(values.toarray() if scipy.sparse.issparse(values) else values)
+        return scipy.sparse.csr_matrix(values) if scipy.sparse.issparse(values) else np.asarray(values)
 
     return features
+
+
+def scores_of(model: Any, n_labels: int) -> Callable[[Any], Any] | None:
+    """Return what a fitted estimator says of inputs before it decides, (n, n_labels), or None where it says nothing."""
+    if hasattr(model, "decision_function"):
+        decide = model.decision_function
+    elif hasattr(model, "predict_proba") and hasattr(model, "coefs_") and model.out_activation_ == "logistic":
+        decide = lambda inputs: logit(np.clip(model.predict_proba(inputs), 1e-15, 1 - 1e-15))  # noqa: E731
+    else:
+        return None
+
+    def scores(inputs: Any) -> Any:
+        values = np.asarray(decide(inputs), np.float64)
+        return values.reshape(len(values), -1)[:, -n_labels:]
+
+    return scores
 
 
 def _may_change_sign(step: Any) -> bool:

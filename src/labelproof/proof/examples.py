@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-__all__ = ["Examples", "read_examples"]
+__all__ = ["Examples", "each_row", "read_examples"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -128,6 +128,17 @@ def read_examples(features: Any, d: int, *, name: str = "features", centre: Floa
         start += block.shape[0]
     mean = np.where(low == high, low, _mean(matrix)) if centre is None else centre
     return Examples(matrix, mean + 0.0, np.maximum(np.abs(low), np.abs(high)), (low == high) & (low == mean))
+
+
+def each_row(examples: Examples) -> Iterator[Floats]:
+    """Yield numbers for each example that are the same for two examples if and only if their features are."""
+    for block in examples.blocks():
+        for i in range(block.shape[0]):
+            if examples.is_sparse:
+                part = slice(block.indptr[i], block.indptr[i + 1])
+                yield np.concatenate([np.zeros(0), block.indices[part], block.data[part]])
+            else:
+                yield block[i] + 0.0
 
 
 def _dense(features: Any, name: str) -> npt.NDArray[Any]:

@@ -32,7 +32,7 @@ from labelproof.proof.regions import OutputLayer, exact_offset, integers
 from labelproof.proof.rounding import TINY, UNIT, bounded_logits, float_rows, relative_error, scaled_point
 from labelproof.proof.witnesses import witness_faults
 
-__all__ = ["Mixture", "StretchBounds", "Weighted", "exact_lower", "exact_mixture", "pinned_layer"]
+__all__ = ["Mixture", "StretchBounds", "Weighted", "exact_lower", "exact_mixture", "pinned_layer", "weighted_sums"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -65,26 +65,11 @@ class StretchBounds:
         step = max(1, SETS_AT_ONCE // self.layer.d)
         for start in range(0, len(sound), step):
             some = sound[start : start + step]
-            sums = [self._sums(sets[i], *weighted[i]) for i in some]
+            sums = [weighted_sums(self.layer, sets[i], *weighted[i]) for i in some]
             highest = self.examples.largest_products(np.array([v for v, _, _, _ in sums]).T)
             with np.errstate(all="ignore"):
                 bounds[some] = [self._lower(*one, h) for one, h in zip(sums, highest.tolist(), strict=True)]
         return bounds
-
-    def _sums(self, active: Indices, rows: Indices, theta: Floats) -> tuple[Floats, Floats, float, float]:
-        """Return v = Σ θ_i y_i w_i and Σ θ_i y_i offset_i, each followed by a bound on its error."""
-        signed = theta * _signs(active, rows)
-        weight, rounding = self.layer.weight[rows], relative_error(len(rows))
-        with np.errstate(all="ignore"):
-            v = signed @ weight
-            v_error = rounding * (theta @ np.abs(weight)) + len(rows) * TINY
-        if self.layer.offset is None or self.layer.offset_error is None:
-            return v, v_error, 0.0, 0.0
-        offset, more = self.layer.offset[rows], self.layer.offset_error[rows]
-        with np.errstate(all="ignore"):
-            constant = float(signed @ offset + signed @ more)
-            error = 2 * rounding * float(theta @ np.abs(offset) + theta @ np.abs(more)) + 2 * len(rows) * TINY
-        return v, v_error, constant, error
 
     def _lower(self, v: Floats, v_error: Floats, constant: float, constant_error: float, highest: float) -> float:
         centre, largest, d = self.examples.centre, self.examples.largest, self.layer.d
@@ -153,6 +138,24 @@ class StretchBounds:
     def conflict_faults(self, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
         """Return, for each set, None if its conflict proves that its stretch is infinite, else what is wrong."""
         return conflict_faults(self.pinned, sets, conflicts)
+
+
+def weighted_sums(
+    layer: OutputLayer, active: Indices, rows: Indices, theta: Floats
+) -> tuple[Floats, Floats, float, float]:
+    """Return v = Σ θ_i y_i w_i and Σ θ_i y_i offset_i, each followed by a bound on its error."""
+    signed = theta * _signs(active, rows)
+    weight, rounding = layer.weight[rows], relative_error(len(rows))
+    with np.errstate(all="ignore"):
+        v = signed @ weight
+        v_error = rounding * (theta @ np.abs(weight)) + len(rows) * TINY
+    if layer.offset is None or layer.offset_error is None:
+        return v, v_error, 0.0, 0.0
+    offset, more = layer.offset[rows], layer.offset_error[rows]
+    with np.errstate(all="ignore"):
+        constant = float(signed @ offset + signed @ more)
+        error = 2 * rounding * float(theta @ np.abs(offset) + theta @ np.abs(more)) + 2 * len(rows) * TINY
+    return v, v_error, constant, error
 
 
 def total(weights: Floats) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.foundation.progress import progress_bar
-from labelproof.proof.examples import Examples, read_examples
+from labelproof.proof.examples import Examples, each_row, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.stretch_bar import bar_rank, bar_value, predicted_sets
@@ -135,26 +135,14 @@ def _require_some_label(layer: OutputLayer, examples: Examples) -> None:
 def _held_out(calibration: Any, examples: Examples, alpha: float) -> Examples:
     held_out = read_examples(calibration, examples.d, name="calibration")
     bar_rank(len(held_out), alpha)  # says if there are too few
-    known = {row.tobytes() for row in _rows(examples)}
-    again = [i for i, row in enumerate(_rows(held_out)) if row.tobytes() in known]
+    known = {row.tobytes() for row in each_row(examples)}
+    again = [i for i, row in enumerate(each_row(held_out)) if row.tobytes() in known]
     if again:
         raise ValueError(
             f"calibration must hold inputs that are not in features, got {len(again):,} that are, "
             f"the first in row {again[0]}"
         )
     return held_out
-
-
-def _rows(examples: Examples) -> Any:
-    """Yield the features of each example in a form that equal ones share."""
-    for block in examples.blocks():
-        for i in range(block.shape[0]):
-            if examples.is_sparse:
-                part = slice(block.indptr[i], block.indptr[i + 1])
-                full = np.zeros(0)
-                yield np.concatenate([full, block.indices[part], block.data[part]])
-            else:
-                yield block[i] + 0.0
 
 
 def _distinct(sets: LabelSets, others: LabelSets | None) -> tuple[LabelSets, list[int]]:
