@@ -28,7 +28,7 @@ from stretch_models import FOLDER, Wide, load_wide
 RESULTS = Path(__file__).parent / "results"
 ROWS, PAGE = RESULTS / "stretch_validity.jsonl", RESULTS / "stretch_validity.md"
 SPLITS, ALPHA = 100, 0.01
-NAMES = ("mesh_pubmed", "reuters21578", "delicious")
+NAMES = ("mesh_pubmed", "arxiv", "delicious", "reuters21578", "debtags")
 HEAD = """# Does the bar hold, and does the stretch tell?
 
 `python benchmarks/stretch_validity.py`: the examples are the training examples; the held-out inputs are split at random

@@ -185,7 +185,7 @@ def audit(
     if data is not None and labels is not None:
         raise ValueError("either --data or --labels can be given, got both")
     if data is None and reach and features is None:
-        data = labels  # as its features are to be computed
+        raise ValueError("--reach needs features of real inputs: use --data, or --features")
     source = _required("option '--data', or '--labels' / '-l'", data or labels)
     from labelproof.auditing import audit as run
     from labelproof.auditing.feature_cache import FeatureCache, model_key
@@ -196,7 +196,7 @@ def audit(
     if calibration is not None and features is None:
         raise ValueError("--calibration goes with --features, got it alone")
     _require_room(output)
-    layer, names = read_model(model, weight_key, bias, label_names)
+    layer, names = read_model(model, weight_key, bias, label_names, data=source)
     columns = label_column or ()
     limits: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}  # else that of `audit`
     judged: Any

@@ -17,6 +17,7 @@ __all__ = ["layer_of_estimator"]
 
 Floats = npt.NDArray[np.float64]
 ONE_CLASS = "The model outputs one class, the one with the largest score: it is judged by the rule topk."
+TREES = ("Tree", "Forest", "Boost", "XGB", "LGBM", "CatBoost", "Bagging")
 UNSHARED = "so no verdict on combinations follows from weights"
 
 
@@ -82,6 +83,8 @@ def _of_last(model: Any) -> ImportedLayer:
         if isinstance(model, kind):
             _require_fitted(model)
             return finite_layer(replace(read(model), kind=f"scikit-learn {name}"))
+    if any(word in name for word in TREES):
+        raise ValueError(f"the labels of a {name} are decided by trees and share no feature vector, {UNSHARED}")
     what = "classifier with a linear output layer" if is_classifier(model) else "classifier"
     raise ValueError(f"expected a {what}, got {type(model).__module__.split('.')[0]}'s {name}")
 

@@ -48,6 +48,9 @@ _BY_CONFIG = {  # the entry of the configuration that names the activation, its 
     "xlnet": ("summary_activation", "tanh", "logits_proj.weight"),
     "resnet": ("hidden_act", "relu", "classifier.1.weight"),
 }
+ADAPTED: dict[str, Any] = {
+    "architectures": []
+}  # an adapter may change what stands before the output layer, so nothing is known of it
 _LAYER_NORM = {
     *("bloom", "convnext", "falcon", "gpt2", "gpt_neo", "gpt_neox", "gptj", "modernbert", "swin", "swinv2", "vit"),
 }
@@ -59,14 +62,37 @@ def is_hugging_face(folder: Path) -> bool:
     return (folder / "config.json").is_file() or any((folder / name).is_file() for name in WEIGHTS)
 
 
-def read_hugging_face(folder: Path, *, weight_key: str | None = None, bias: Any = None) -> ImportedLayer:
+def read_hugging_face(
+    folder: Path, *, weight_key: str | None = None, bias: Any = None, prefers: int | None = None
+) -> ImportedLayer:
     """Return the output layer of a folder; see `labelproof.importers.read_layer`."""
-    config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
-    if not isinstance(config, dict):
-        raise ValueError("expected an object in config.json, got another value")
-    layer = layer_of_config(config, tensors_of_folder(folder), folder.name, "Hugging Face folder", weight_key, bias)
+    config, tensors = _config_of(folder), tensors_of_folder(folder)
+    if "id2label" in config and not (folder / "config.json").is_file():
+        rows = {tensor.shape[0] for tensor in tensors.values() if len(tensor.shape) == 2}
+        config |= {} if len(config["id2label"] or ()) in rows else {"id2label": None}
+    layer = layer_of_config(config, tensors, folder.name, "Hugging Face folder", weight_key, bias, prefers)
     key = layer.source.split(" of ")[0]
     return replace(layer, **running(folder, config, key))
+
+
+def _config_of(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a folder; an adapter's stands in the folder of its base model, if that is here."""
+    own, adapter = folder / "config.json", folder / "adapter_config.json"
+    if own.is_file():
+        return _object(own)
+    if not adapter.is_file():
+        return {}
+    base = _object(adapter).get("base_model_name_or_path")
+    known = Path(base) / "config.json" if isinstance(base, str) and base and "\0" not in base else None
+    config = _object(known) if known is not None and known.is_file() else {}
+    return {key: value for key, value in config.items() if key != "architectures"} | ADAPTED
+
+
+def _object(path: Path) -> dict[str, Any]:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ValueError(f"expected an object in {path.name}, got another value")
+    return content
 
 
 def layer_of_config(
@@ -76,12 +102,14 @@ def layer_of_config(
     kind: str,
     weight_key: str | None = None,
     bias: Any = None,
+    prefers: int | None = None,
 ) -> ImportedLayer:
     """Return the output layer of tensors that a Hugging Face configuration describes."""
     _refuse_tasks(config)
     names = _label_names(config)
     n_labels = None if names is None else len(names)
-    key = choose_weight(tensors, weight_key=weight_key or _usual_key(config, tensors), n_labels=n_labels)
+    usual = weight_key or _usual_key(config, tensors)
+    key = choose_weight(tensors, weight_key=usual, n_labels=n_labels, prefers=prefers)
     rule, notes = _rule(config)
     if names is not None and len(set(names)) < len(names):
         names, notes = None, (*notes, "The model's label names repeat, so they are not used.")

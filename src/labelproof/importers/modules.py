@@ -114,5 +114,5 @@ def _with_features(layer: ImportedLayer, module: nn.Module, *, logits: bool = Fa
     if not isinstance(parts.get(key), nn.Linear):
         return layer
     run = catch_inputs_and_output(module, parts[key])
-    own = {"logits": lambda inputs: run(inputs)[1]} if logits else {}
-    return replace(layer, features=lambda inputs: run(inputs)[0], **own)
+    own = (lambda inputs: run(inputs)[1]) if logits else None
+    return replace(layer, features=lambda inputs: run(inputs)[0], logits=own)

@@ -55,6 +55,8 @@ def running(folder: Path, config: Mapping[str, Any], weight_key: str) -> dict[st
             raise ValueError(f"the model reads a list of {kind}s, got other inputs")
         if not loaded:
             loaded.append(_load(folder, kind, weight_key.removesuffix(".weight")))
+        if not len(inputs):
+            return np.zeros((0, 0)), np.zeros((0, 0))
         blocks = [loaded[0](inputs[start : start + BATCH]) for start in range(0, len(inputs), BATCH)]
         return np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks])
 
@@ -95,7 +97,7 @@ def _image_processor(folder: Path, safe: dict[str, bool]) -> Callable[[Sequence[
     from PIL import Image
     from transformers import AutoImageProcessor
 
-    processor = AutoImageProcessor.from_pretrained(folder, **safe)
+    processor = AutoImageProcessor.from_pretrained(folder, **safe)  # type: ignore[no-untyped-call]
 
     def prepare(paths: Sequence[Any]) -> dict[str, Any]:
         images = []
