@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.assumptions import AS_FOUND, assume
+from labelproof.auditing.assumptions import AS_FOUND, assume, hold_narrow
+from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.explaining.small_conflicts import small_conflicts
@@ -150,12 +151,19 @@ def make_prover(
     thresholds: Any = AS_FOUND,
     domain: Any = AS_FOUND,
     ties: Ties = "inactive",
+    inputs: RealInputs | None = None,
 ) -> Prover:
-    """Prepare an imported layer; rule, thresholds and domain are the model's own unless others are asked for."""
+    """Prepare an imported layer; rule, thresholds and domain are the model's own unless others are asked for.
+
+    Features that hardly vary in real inputs are held within their range, as in an audit.
+    """
     assumed = assume(source, rule=rule, thresholds=thresholds, domain=domain)
+    if inputs is not None and isinstance(domain, str) and domain == AS_FOUND:
+        assumed, _ = hold_narrow(assumed, inputs, source.n_features)
     options: dict[str, Any] = {"bias": source.bias, "ties": ties, "domain": assumed.domain}
     if isinstance(assumed.rule, str):
-        return Prover(make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options))  # type: ignore[arg-type] # it says which
+        layer = make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options)  # type: ignore[arg-type] # it says which
+        return Prover(layer, assumed.size)
     geometry = getattr(assumed.rule, "geometry", None)
     name = type(assumed.rule).__name__
     if geometry is None:

@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["number", "plural", "share"]
+__all__ = ["number", "plural", "share", "times"]
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -51,3 +51,19 @@ def number(value: float | None) -> str:
     if not -4 <= power < 6:
         return f"{mantissa}·10{str(power).translate(SUPERSCRIPTS)}"
     return f"{float(f'{value:.2e}'):,.{max(0, 2 - power)}f}"
+
+
+def times(value: float | None) -> str:
+    """Write a proven stretch, rounded down; None is infinite.
+
+    Examples
+    --------
+    >>> times(1.6399), times(12.345), times(0.0), times(None)
+    ('1.63', '12.3', '0', '∞')
+    """
+    if value is None:
+        return "∞"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - max(0, math.floor(math.log10(value))))
+    return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:,.{digits}f}"

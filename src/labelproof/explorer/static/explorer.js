@@ -3,6 +3,7 @@
 import { Combobox } from "./combobox.js";
 import { showDrawing } from "./drawing.js";
 import { element, knowsName, labelName, learnNames, nameOf, plural } from "./elements.js";
+import { showInputs, showStretch } from "./inputs.js";
 import { showBoundary, showConflict, showNearest, showSimilar, showStatuses, showVerdict } from "./panels.js";
 
 const QUICK = 0.15; // seconds
@@ -12,7 +13,7 @@ const N_SIMILAR = 8;
 const PATIENCE = 300; // milliseconds, after which old answers fade
 
 const find = (id) => document.getElementById(id);
-const panels = Object.fromEntries(["verdict", "why", "near", "drawing", "similar"].map((id) => [id, find(id)]));
+const panels = Object.fromEntries(["verdict", "inputs", "why", "near", "drawing", "similar"].map((id) => [id, find(id)]));
 const page = crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2);
 let model = null;
 let chips = []; // { label, on }, in the order in which they came
@@ -99,7 +100,7 @@ async function render() {
     document.body.classList.remove("deciding");
     renderChips();
     renderVerdict(verdict, labels);
-    await Promise.all([explain(verdict, labels, signal), compare(verdict, labels, signal)]);
+    await Promise.all([stretch(verdict, labels, signal), explain(verdict, labels, signal), compare(verdict, labels, signal)]);
   } catch (error) {
     if (error.name === "AbortError") return;
     complain(sentence(error));
@@ -113,10 +114,24 @@ function renderVerdict(verdict, labels) {
   showVerdict(panels.verdict, verdict, model);
   offerSlices([]);
   panels.near.hidden = true;
+  panels.inputs.hidden = true;
   if (verdict.status === "unargmaxable") showConflict(panels.why, verdict, model);
   else panels.why.hidden = true;
   if (verdict.status !== "argmaxable") panels.drawing.hidden = true;
   document.title = `${plural(labels.length, "label")}: ${panels.verdict.querySelector(".headline").textContent}`;
+}
+
+// How far from real inputs it lies, where such are known.
+async function stretch(verdict, labels, signal) {
+  if (!model.inputs || !["argmaxable", "undecided"].includes(verdict.status)) return;
+  const answer = await ask("stretch", { labels }, signal);
+  showStretch(panels.verdict, answer, model);
+  const write = () =>
+    ask("trial", { labels }, signal).catch((error) => {
+      if (error.name !== "AbortError") complain(sentence(error));
+      throw error;
+    });
+  showInputs(panels.inputs, answer, { model, write });
 }
 
 async function explain(verdict, labels, signal) {
@@ -236,6 +251,7 @@ function showModel() {
     model.dtype,
     model.n_always ? `${plural(model.n_always, "label")} always on` : null,
     model.n_never ? `${plural(model.n_never, "label")} never on` : null,
+    model.inputs ? `${plural(model.inputs, "real input")}` : null,
     model.examples ? `data of ${plural(model.examples, "example")}, ${plural(model.distinct, "distinct combination")}` : "no data",
   ];
   find("facts").textContent = facts.filter(Boolean).join(" · ");

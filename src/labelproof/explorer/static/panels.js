@@ -9,7 +9,7 @@ const show = (panel, ...children) => {
   panel.hidden = false;
 };
 
-const paragraph = (text, kind = "lead") => element("p", { class: kind, text });
+export const paragraph = (text, kind = "lead") => element("p", { class: kind, text });
 
 // The verdict
 
@@ -18,11 +18,14 @@ export function showVerdict(panel, answer, model) {
   const subject = answer.labels.length === 0 ? "The empty combination" : answer.labels.length === 1 ? "This label alone" : "This combination";
   const ending = { argmaxable: "can be predicted.", undecided: "is not decided." }[answer.status] ?? "can never be predicted.";
   panel.className = `verdict-block ${verdict.class}`;
-  panel.replaceChildren(
+  const said = element(
+    "div",
+    {},
     element("p", { class: `headline verdict ${verdict.class}`, text: `${subject} ${ending}` }),
     paragraph(reason(answer, model), "lead"),
-    ...(model.examples ? [paragraph(occurrence(answer, model), "under")] : []),
+    model.examples ? paragraph(occurrence(answer, model), "under") : null,
   );
+  panel.replaceChildren(said);
 }
 
 function reason(answer, model) {
@@ -83,7 +86,7 @@ function cancelling(on, off, others, model) {
   return `Weighted as the bars show, the logits of these labels cancel each other for every input: ${so}.`;
 }
 
-function balance({ on, off, on_shares: onShares, off_shares: offShares }) {
+export function balance({ on, off, on_shares: onShares, off_shares: offShares }) {
   const largest = Math.max(...onShares, ...offShares, 1e-9);
   const isSingle = !on.length || !off.length;
   const row = (kind, left, right) => element("div", { class: `pair${kind}`, role: "row" }, on.length ? left : null, off.length ? right : null);
