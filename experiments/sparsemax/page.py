@@ -111,7 +111,7 @@ def _errors(rows: list[Row]) -> str:
 
 def _benchmark(tuned: dict[str, list[Tuned]]) -> str:
     lines = []
-    for name in SETS:
+    for name in dict.fromkeys([*SETS, *tuned]):
         for place, loss in enumerate(LOSSES):
             if _value(tuned, name, loss, "micro-f1") is not None:
                 paper = REMEMBERED.get(name)
