@@ -134,7 +134,7 @@ def audit(
         raise ValueError("labels must hold at least one label set, got none")
     must_have = None if required is None else read_requirements(required, aligned.names)
     whitening = None if features is None else whiten(features)
-    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
+    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain, radius=radius)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)

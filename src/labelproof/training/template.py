@@ -35,6 +35,7 @@ decision:                   # fitted on validation data
   kind: per-label           # fixed, global, per-label, threshold-averaging, top-k, label-count, sparsemax-support,
                             # expected-f, macro-top-k
   # metric: macro-f1        # what thresholds maximise
+  # require_predictable: 0.99 # move thresholds until this share of the training label sets can be predicted
 
 trainer:
   epochs: 30
