@@ -30,7 +30,7 @@ from labelproof.auditing.headline import headline
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names import Required, align, read_requirements
-from labelproof.auditing.reach import Whitening, measure_reach, whiten
+from labelproof.auditing.reach import Whitening, measure_reach, refuse_outside, whiten
 from labelproof.auditing.result import Audit
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
@@ -139,6 +139,8 @@ def audit(
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)
     v = verifier.verify(sets)
+    if features is not None:
+        refuse_outside(v.layer, features)
     reach = None if whitening is None else _reach(v, whitening, n_jobs, progress)
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)

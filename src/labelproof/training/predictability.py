@@ -93,9 +93,9 @@ def training_sets(labels: Any, most: int = MOST_SETS) -> TrainingSets:
 def measure_predictable(
     weight: Any, bias: Any, rule: Rule, domain: Domain, sets: LabelSets, *, n_jobs: int | None = None
 ) -> Predictable | None:
-    """Count which label sets a layer can predict by a rule; None where no system of inequalities describes the rule."""
+    """Count which label sets a layer can predict by a rule; None where inequalities do not describe its sets."""
     geometry = rule.geometry
-    if geometry is None or geometry.size is not None:
+    if geometry is None or geometry.size is not None or not geometry.exact:
         return None
     return _counted(_verified(weight, bias, rule, domain, sets, n_jobs))
 
