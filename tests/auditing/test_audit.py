@@ -186,6 +186,22 @@ def test_the_model_s_own_rule_thresholds_and_domain_are_used_unless_others_are_a
     assert box["domain"] == "inputs within [0, 2]"
 
 
+def test_a_radius_is_measured_without_the_balls_of_the_model_s_own_domain():
+    weight, reason = np.array([[1.0, 1.0], [1.0, -1.0]]), "Rows of length 1."
+    for domain, bounds in (("unit", "nonnegative inputs"), (("ball", 2.0), "every input")):
+        own = layer(weight, domain=domain, domain_reason=reason)
+        assert audit(own, [[0]]).document["layer"]["domain_reason"] == reason
+        found = audit(own, [[0]], radius=True).document
+        assert found["layer"]["domain"] == bounds
+        assert (
+            found["layer"]["domain_reason"]
+            == f"{reason} The radius goes with bounds only, so that lengths are not used."
+        )
+        assert found["groups"][0]["radius"][0] > 0
+    with pytest.raises(ValueError, match="radius goes with domains of bounds only"):
+        audit(own, [[0]], domain="unit", radius=True)
+
+
 def test_a_fitted_rule_brings_its_thresholds():
     rule = lp.decisions.PerLabelThreshold(scores="logits").fit(np.eye(3), 5 * np.eye(3) - 1)
     found = audit(layer(rule=rule, label_names=NAMES), [[0]])

@@ -1,5 +1,6 @@
 """Verdicts on balls, blocks and wide layers are true, proven, kept in files and proven again by the other checker."""
 
+import itertools
 import warnings
 from fractions import Fraction
 
@@ -176,3 +177,27 @@ def test_weights_meet_their_equations_exactly(guess, equations, found):
     assert all(w > 0 for w in weights)
     assert all(sum(a * w for a, w in zip(row, weights, strict=True)) == 0 for row in rows)
     assert np.allclose(np.array(weights, float) / float(max(weights)), np.array(guess) / max(guess), atol=1e-3)
+
+
+def test_a_bias_far_larger_than_the_ball_is_decided():
+    """Newton's method has no footing where numbers are 70 powers of ten apart; the bounds of the ball do."""
+    weight = np.array([[1.0, -2.0, 2.0], [-1.0, 2.0**-52, -1.0], [1.0, -2.0, -1.0]])
+    bias = np.array([-1.0e-112, 5.6e73, 2.5e-147])
+    for rule, domain in itertools.product(
+        ("sigmoid", "topk"), ("unit", ("ball", 1.0), ("ball", 0.5, [1.0, -1.0, 2.0]))
+    ):
+        sets = [[0], [2], [0, 1], [0, 2]]
+        options = {"bias": bias, "rule": rule, "domain": domain}
+        v = lp.verify(weight, sets, n_jobs=1, **options)
+        v.check(n_jobs=1)
+        truth = [is_argmaxable(weight, active, **options) for active in sets]
+        assert [truth[i] in (None, bool(v.status[i])) for i in range(4)] == [True] * 4
+        assert v.status.tolist()[:2] == [0, 0]
+
+
+@pytest.mark.parametrize("domain", ["unit", ("ball", 2.0)])
+def test_the_empty_set_is_no_support_of_a_sparsemax_in_a_ball(domain):
+    weight = np.array([[2.0, 0.0], [0.0, -1.0]])
+    v = lp.verify(weight, [[]], bias=np.array([1.0, 5.0]), rule="sparsemax", domain=domain)
+    v.check()
+    assert (v.status.tolist(), v[0].conflict, v[0].extra) == ([0], (), ("sum_ge", "domain"))

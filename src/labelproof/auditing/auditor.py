@@ -34,6 +34,7 @@ from labelproof.auditing.names import Aligned, Required, align, read_requirement
 from labelproof.auditing.names_by_agreement import names_by_agreement
 from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.outside import put_outside
+from labelproof.auditing.reach import refuse_outside
 from labelproof.auditing.reached import reach_of_data
 from labelproof.auditing.real_inputs import MOST_EXAMPLES, RealInputs, choose_rows, compute, given, raw_inputs
 from labelproof.auditing.result import Audit
@@ -173,7 +174,7 @@ def audit(
     if not len(aligned.sets) and not aligned.apart:
         raise ValueError("labels must hold at least one label set, got none")
     must_have = None if required is None else read_requirements(required, aligned.names)
-    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
+    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain, radius=radius)
     whole, (aligned, outside) = aligned, put_outside(aligned, assumed.size)
     if features is not None:
         real: RealInputs | None = given(features, calibration)
@@ -189,6 +190,8 @@ def audit(
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)
     v = verifier.verify(sets)
+    if real is not None:
+        refuse_outside(v.layer, real.examples)
     judged = Judged(sets, counts, aligned.sets, aligned.rows, aligned.names)
     how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}
     stretched = None

@@ -48,7 +48,7 @@ def _of_pipeline(model: Any) -> ImportedLayer:
     steps = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
     layer = layer_of_estimator(model.steps[-1][1])
     if layer.before is None:
-        before = what_passes(steps)
+        before = what_passes(steps, layer.n_features)
         layer = replace(layer, before=before.name, domain=before.domain, domain_reason=before.reason)
     last = layer.features
     texts = bool(steps) and hasattr(steps[0], "build_analyzer")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labelproof.importers.candidates import choose_weight
-from labelproof.importers.feature_domains import UNKNOWN, Before, after
+from labelproof.importers.feature_domains import UNKNOWN, Before, after, after_norm
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.layer_of_tensors import take
@@ -51,8 +51,11 @@ _BY_CONFIG = {  # the entry of the configuration that names the activation, its 
 ADAPTED: dict[str, Any] = {
     "architectures": []
 }  # an adapter may change what stands before the output layer, so nothing is known of it
-_LAYER_NORM = {
-    *("bloom", "convnext", "falcon", "gpt2", "gpt_neo", "gpt_neox", "gptj", "modernbert", "swin", "swinv2", "vit"),
+_LAYER_NORM = {  # whose outputs are features, or averaged over places
+    **dict.fromkeys(("bloom", "falcon", "gpt2", "gpt_neo", "gptj"), "transformer.ln_f"),
+    **{name: f"{name}.layernorm" for name in ("convnext", "swin", "swinv2", "vit")},
+    "gpt_neox": "gpt_neox.final_layer_norm",
+    "modernbert": "head.norm",
 }
 _RMS_NORM = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma", "gemma2", "olmo2", "phi3"}
 
@@ -121,7 +124,7 @@ def layer_of_config(
         model=model,
         kind=kind,
         label_names=names if known else None,
-        before=_before(config, key),
+        before=_before(config, key, tensors),
         rule=rule,
         size=1 if rule == "topk" else None,
         notes=notes,
@@ -241,7 +244,7 @@ def _usual_key(config: Mapping[str, Any], tensors: Tensors) -> str | None:
     return keys[0] if len(keys) == 1 and _is_known_architecture(config) else None
 
 
-def _before(config: Mapping[str, Any], key: str) -> Before:
+def _before(config: Mapping[str, Any], key: str, tensors: Tensors) -> Before:
     if not _is_known_architecture(config):
         return UNKNOWN
     kind, plain = str(config.get("model_type")), key == "classifier.weight"
@@ -256,6 +259,16 @@ def _before(config: Mapping[str, Any], key: str) -> Before:
     if kind in _BY_CONFIG and key == _BY_CONFIG[kind][2]:
         entry, default, _ = _BY_CONFIG[kind]
         return after(str(config.get(entry, default)))
-    if key in ("score.weight", "classifier.weight") and kind in _LAYER_NORM | _RMS_NORM:
-        return after("layernorm" if kind in _LAYER_NORM else "rmsnorm")
+    if key in ("score.weight", "classifier.weight") and (kind in _LAYER_NORM or kind in _RMS_NORM):
+        return _after_norm(kind, int(tensors[key].shape[-1]), tensors)
     return UNKNOWN
+
+
+def _after_norm(kind: str, d: int, tensors: Tensors) -> Before:
+    """Return what the stored weight and bias of the last norm say of d features."""
+    operation, place = ("layernorm", _LAYER_NORM[kind]) if kind in _LAYER_NORM else ("rmsnorm", "model.norm")
+    weight, bias = tensors.get(f"{place}.weight"), tensors.get(f"{place}.bias")
+    if weight is None or weight.shape != (d,) or (bias is not None and bias.shape != (d,)):
+        return after(operation)
+    gains = weight.read() + (1.0 if kind.startswith("gemma") else 0.0)
+    return after_norm(operation, d, gains, None if bias is None else bias.read(), weight.dtype)

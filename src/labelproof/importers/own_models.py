@@ -115,21 +115,29 @@ def _before(encoder: "Encoder | None", head: Any) -> Before:
         return after("linear")
     if getattr(head, "relu", False):
         return after("relu")
-    from labelproof.encoders.bag_of_words import BagOfWordsEncoder
-    from labelproof.encoders.features import FeatureEncoder
-    from labelproof.encoders.views.encoder import ViewsEncoder
-
-    if isinstance(encoder, ViewsEncoder):
-        low, high = encoder.domain()
-        if (low >= 0).all():
-            reason = "The features are weights of terms, or have passed ReLU, so they are nonnegative."
-            return Before(encoder.kind, "nonnegative", reason)
-        return Before(encoder.kind, (low, high), "Each feature is within the bounds of its view.")
-    if isinstance(encoder, BagOfWordsEncoder | FeatureEncoder) and encoder.bag is not None:
+    domain = None if encoder is None else encoder.domain()
+    if encoder is None or domain is None:
+        return UNKNOWN
+    if isinstance(domain, str):
         return after("relu")
-    if isinstance(encoder, BagOfWordsEncoder):
-        return Before(encoder.kind, "nonnegative", "The features are weights of words, so they are nonnegative.")
-    return UNKNOWN
+    if domain[0] == "blocks":
+        return Before(encoder.kind, domain, f"The features are those of the model's views: {_blocks(domain[1])}.")
+    return Before(encoder.kind, domain, "The features are weights of words in rows of length 1, so they are in a ball.")
+
+
+def _blocks(blocks: Any) -> str:
+    """Say which domain each block of features has."""
+    said: list[str] = []
+    for n, domain in blocks:
+        kind = domain[0] if isinstance(domain, tuple) else domain
+        if kind == "unit":
+            words = f"weights of terms, of length ≤ {domain[1]:.4g}"
+        elif kind == "ball":
+            words = f"of length ≤ {domain[1]:.4g}"
+        else:
+            words = "of any size" if kind is None else "nonnegative" if kind == "nonnegative" else "within bounds"
+        said.append(f"{n:,} {words}")
+    return "; ".join(said)
 
 
 def _features(encoder: "Encoder", head: "Head") -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ from math import frexp, inf
 import numpy as np
 
 from labelproof.foundation.threads import in_threads, one_blas_thread
-from labelproof.proof.conflicts import conflict_faults
+from labelproof.proof.conflicts import conflict_faults, exact_multipliers
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
@@ -20,6 +20,7 @@ from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, o
 
 __all__ = ["decide_by_columns", "is_proof", "proven"]
 
+MOST_BOXED = 64  # features up to which the bounds of balls are tried
 AT_ONCE = 32  # label sets whose witnesses are proven together
 Others = Callable[[OutputLayer, LabelSets, float | None], list[Finding]]
 
@@ -99,16 +100,39 @@ def _by_rows(
     layer: OutputLayer, floats: FloatRows, sets: LabelSets, others: Others, seconds: float | None
 ) -> list[Finding]:
     """Decide on the larger domain without balls: its conflicts hold within, its witnesses if they are within."""
-    found = others(replace(layer, balls=()), sets, seconds)
     if not layer.balls:
-        return found
+        return others(layer, sets, seconds)
+    wider = _boxed(layer) if layer.d <= MOST_BOXED else replace(layer, balls=())
+    found = others(wider, sets, seconds)
     shrinks = _shrinks(layer)
     for i, one in enumerate(found):
+        if one.conflict is not None and (one.conflict >= layer.low_row(0)).any():
+            found[i] = one = _weighted(wider, sets[i], one.conflict)
         if one.witness is not None and shrinks:
             found[i] = one = Finding(witness=_shrunk(layer, one.witness))
         if not one.reason and not is_proof(layer, floats, sets.slice(i, i + 1), one):
             found[i] = Finding(reason="no proof: the region comes too close to the edge of the domain's ball")
     return found
+
+
+def _boxed(layer: OutputLayer) -> OutputLayer:
+    """Return the layer on the bounds that its balls imply."""
+    low = np.full(layer.d, -inf) if layer.low is None else layer.low.copy()
+    high = np.full(layer.d, inf) if layer.high is None else layer.high.copy()
+    for ball in layer.balls:
+        part = slice(ball.start, ball.stop)
+        low[part] = np.maximum(low[part], np.nextafter(ball.centre - ball.radius, -inf))
+        high[part] = np.minimum(high[part], np.nextafter(ball.centre + ball.radius, inf))
+    return replace(layer, balls=(), low=low, high=high)
+
+
+def _weighted(layer: OutputLayer, active: np.ndarray, rows: np.ndarray) -> Finding:
+    """Return a conflict with bounds as one of its labels and sums, with their multipliers."""
+    multipliers = exact_multipliers(layer, active, rows)
+    if multipliers is None:
+        return Finding(reason="no proof: the conflict's multipliers are not good enough")
+    kept = [k for k, row in enumerate(rows.tolist()) if row != layer.scale_row and row < layer.low_row(0)]
+    return Finding(conflict=rows[kept], multipliers=tuple(multipliers[k] for k in kept))
 
 
 def _shrinks(layer: OutputLayer) -> bool:

@@ -103,6 +103,8 @@ class ColumnSearch:
         return found or Finding(reason="the search in columns ended without a result")
 
     def _search(self, active: Indices, deadline: float) -> Finding | None:
+        if self.layer.rule == "sparsemax" and not len(active):  # no support sums to 1/t
+            return Finding(conflict=np.array([self.layer.n_labels + 2]), multipliers=(Fraction(1),))
         problem = self._start(active)
         for _ in range(MOST_ROUNDS):
             stop_after(deadline)

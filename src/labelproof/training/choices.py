@@ -14,6 +14,7 @@ from labelproof import decisions, encoders, losses
 from labelproof.losses import fenchel_young
 
 __all__ = [
+    "CUTS",
     "DECISIONS",
     "LOSSES",
     "build_loss",
@@ -68,6 +69,7 @@ DECISIONS: dict[str, Callable[..., decisions.Rule]] = {
     "expected-f": decisions.ExpectedF,
     "macro-top-k": decisions.MacroTopK,
 }
+CUTS = ("fixed", "global", "per-label", "threshold-averaging")  # rules with thresholds
 SHRINKAGE = 5.0
 LEARN_NOTHING = ("fixed", "top-k", "expected-f")
 GIVEN = {"sparsemax-support": "t", "softmax-threshold": "threshold"}  # rules that learn nothing where this is given

@@ -183,6 +183,16 @@ class DecisionConfig(Choice):
     option_names = choices.decision_options
     check = choices.build_rule
     kind: str = "per-label"
+    require_predictable: Annotated[float, Field(gt=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _has_thresholds(self) -> Self:
+        if self.require_predictable is not None and self.kind not in choices.CUTS:
+            raise ValueError(
+                f"require_predictable moves thresholds, so kind must be one of {', '.join(choices.CUTS)}, "
+                f"got {self.kind!r}"
+            )
+        return self
 
 
 class TrainerConfig(Section):
@@ -247,14 +257,16 @@ class TrainConfig(Section):
         support vector machine for each label on an encoder that trains nothing: it is solved, and neither the loss
         nor the trainer's options matter. Where C is not given the validation part chooses it. "auto" (metric, budget)
         is the recipe: views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and
-        encoder, loss, decision and trainer (but its seed) do not matter. Where no kind is given it is "auto", unless
-        something else is given that the recipe would choose itself; then it is "dft".
+        encoder, loss, decision (but require_predictable) and trainer (but its seed) do not matter. Where no kind is
+        given it is "auto", unless something else is given that the recipe would choose itself; then it is "dft".
     loss
         ``kind`` "bce", "focal", "asl", "apl", "hill", "splc", "zlpr", "two-way", "soft-top-k", "sigmoid-f1",
         "unbounded-f1", "confusion", "sparsemax", "entmax" or "pick-all-labels".
     decision
         ``kind`` "fixed", "global", "per-label", "threshold-averaging", "top-k", "label-count", "sparsemax-support",
-        "softmax-threshold", "expected-f" or "macro-top-k".
+        "softmax-threshold", "expected-f" or "macro-top-k". ``require_predictable``: a share of the distinct label sets
+        of the training part that must be possible to predict; thresholds are moved until it is, as little as the
+        proofs ask for.
     trainer
         Epochs, batches, learning rates, early stopping, seed, precision and devices. ``optimizer`` "lbfgs" is for
         linear heads on encoders that train nothing: all examples at once, the loss and ½ ``weight_decay`` times the
@@ -311,7 +323,9 @@ class TrainConfig(Section):
 def implied_head(values: Mapping[str, Any]) -> str:
     """Return the kind of head of a configuration that names none: the recipe, unless it would overrule what is said."""
     head, trainer = (values[name] if isinstance(values.get(name), Mapping) else {} for name in ("head", "trainer"))
-    said = any(values.get(name) is not None for name in ("encoder", "loss", "decision")) or set(trainer) - {"seed"}
+    said = any(values.get(name) is not None for name in ("encoder", "loss")) or set(trainer) - {"seed"}
+    decision = values.get("decision")
+    said = said or (set(decision) - {"require_predictable"} if isinstance(decision, Mapping) else decision is not None)
     return "dft" if said or set(head) - HEAD_OPTIONS["auto"] else "auto"
 
 

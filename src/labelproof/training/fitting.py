@@ -26,6 +26,7 @@ from labelproof.training.heads import LinearHead, build_head, resolve_head
 from labelproof.training.lbfgs import solve_lbfgs
 from labelproof.training.loop import CHECKPOINT, train
 from labelproof.training.module import TrainingModule
+from labelproof.training.predictability import TrainingSets, entering_domain, lower_thresholds, training_sets
 from labelproof.training.recipe.fitting import fit_recipe
 from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
 from labelproof.training.svm import solve
@@ -111,17 +112,43 @@ def fit(
     rule = _new_rule(config, parts.training)
     if needs_held_out:
         _fit_rule(rule, module, examples["validation"])
+    known = training_sets(parts.training.labels)
+    rules, notes = _predictable_rules(config, module.encoder, module.head, known, {"": rule})
     if folder is not None and config.head.kind != "svm":
         plot_history(history, folder / CURVES, monitor=config.trainer.monitor)
     return Fitted(
         module.encoder,
         module.head,
         parts.training.label_names,
-        rule,
+        rules[""],
         config,
         history,
-        _evaluate(module, examples, rule),
+        _evaluate(module, examples, rules[""]),
+        notes=notes,
+        training_sets=known,
     )
+
+
+def _predictable_rules(
+    config: TrainConfig, encoder: Encoder, head: Any, known: TrainingSets, rules: dict[str, Rule]
+) -> tuple[dict[str, Rule], list[str]]:
+    """Return the rules with thresholds under which the share that is asked for can be predicted, and what was done."""
+    share, notes = config.decision.require_predictable, []
+    if share is None:
+        return rules, []
+    weight, bias = (None if part is None else part.detach().cpu().double().numpy() for part in (head.weight, head.bias))
+    moved = {}
+    for name, rule in rules.items():
+        domain = entering_domain(encoder, head)
+        moved[name], found = lower_thresholds(weight, bias, rule, domain, known.sets, share)
+        what = f"Thresholds{f' for {name}' if name else ''}"
+        if found.share < share:
+            notes.append(
+                f"{what} were found under which {found.share:.1%} of {known} can be predicted, not {share:.1%}."
+            )
+        elif moved[name] is not rule:
+            notes.append(f"{what} were moved, so that {found.share:.1%} of {known} can be predicted.")
+    return moved, notes
 
 
 def _fit_by_recipe(
@@ -144,6 +171,8 @@ def _fit_by_recipe(
         folder=None if folder is None else folder / "recipe",
         say=say,
     )
+    known = training_sets(parts.training.labels)
+    rules, notes = _predictable_rules(config, found.encoder, found.head, known, found.rules)
     metrics: dict[str, dict[str, Any]] = {
         "sizes": {"training": len(parts.training)},
         "validation": {name: value if math.isfinite(value) else None for name, value in found.metrics.items()},
@@ -152,18 +181,19 @@ def _fit_by_recipe(
         prepared = found.encoder.prepare(inputs_of(parts.test, found.encoder.input_kind))
         logits = batch_logits(found.encoder, found.head, prepared)
         metrics["sizes"]["test"] = len(parts.test)
-        metrics["test"] = metrics_of(parts.test.labels, logits, found.rules[metric])
+        metrics["test"] = metrics_of(parts.test.labels, logits, rules[metric])
     return Fitted(
         found.encoder,
         found.head,
         parts.training.label_names,
-        found.rules[metric],
+        rules[metric],
         config,
         [],
         metrics,
-        found.rules,
+        rules,
         found.table,
-        found.notes,
+        [*found.notes, *notes],
+        known,
     )
 
 

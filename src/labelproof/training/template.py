@@ -36,6 +36,7 @@ decision:                   # fitted on validation data
   kind: per-label           # fixed, global, per-label, threshold-averaging, top-k, label-count, sparsemax-support,
                             # softmax-threshold, expected-f, macro-top-k
   # metric: macro-f1        # what thresholds maximise
+  # require_predictable: 0.99 # move thresholds until this share of the training label sets can be predicted
 
 trainer:
   optimizer: adamw          # lbfgs: for a linear head on an encoder that trains nothing, all examples at once

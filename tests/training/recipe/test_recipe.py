@@ -87,8 +87,10 @@ def test_a_saved_model_predicts_and_is_verified_within_its_domain(fitted, number
     np.testing.assert_array_equal(model.predict(test.features), Model.of(fitted).predict(test.features))
     assert model.for_metric("macro-f1").evaluate(test)["macro-f1"] > 0.3
     audit = lp.audit(model, test.labels)
-    low, high = audit.layer.domain
-    assert len(low) == len(high) == audit.layer.weight.shape[1]
+    kind, blocks = audit.layer.domain
+    assert (kind, sum(n for n, _ in blocks)) == ("blocks", audit.layer.weight.shape[1])
+    assert model.domain == audit.layer.domain
+    assert "The features are those of the model's views" in audit.document["layer"]["domain_reason"]
 
 
 def test_an_interrupted_run_goes_on_after_what_was_finished(numbers, tmp_path, monkeypatch):

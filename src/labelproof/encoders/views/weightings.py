@@ -1,6 +1,6 @@
 """From a base to features: what a weighting learns from training rows is applied to all.
 
-Each weighting knows which values its features can have, so that the layer after it can be verified on just these.
+Each weighting knows which features it can give, so that the layer after it can be verified on just these.
 """
 
 from abc import ABC, abstractmethod
@@ -13,18 +13,25 @@ import numpy.typing as npt
 import scipy.sparse
 from scipy.special import ndtri
 
+from labelproof.proof.domains import Domain
+
 __all__ = ["WEIGHTINGS", "Idf", "Nystroem", "Plain", "Quantiles", "Standard", "Weighting"]
 
 Floats = npt.NDArray[np.float64]
 CLIP = 5.0  # standardised features are kept within ±5
 FARTHEST = 3.0  # standard deviations of a normal law, beyond which quantiles do not go
+UNIT = 1 + 2.0**-20  # beyond which rounding to float32 brings no number of size 1, nor a row of length 1
 
 
 class Weighting(ABC):
     """A map from the rows of a base to features; its fields are arrays, which a file can hold."""
 
     kind: ClassVar[str]
-    domain: ClassVar[tuple[float, float]]  # least and largest feature
+
+    @staticmethod
+    @abstractmethod
+    def domain(scale: float) -> Domain:
+        """Return which features there can be, times a scale, as `labelproof.verify` takes it."""
 
     @abstractmethod
     def width(self, n_columns: int) -> int:
@@ -53,7 +60,11 @@ class Plain(Weighting):
     """The rows as they are."""
 
     kind: ClassVar[str] = "plain"
-    domain: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:  # noqa: ARG004 - as of all weightings
+        """Return that nothing is known."""
+        return None
 
     def width(self, n_columns: int) -> int:
         """Return the number of columns."""
@@ -84,7 +95,11 @@ class Idf(Weighting):
     idf: Floats
     sublinear: Any = 0.0
     kind: ClassVar[str] = "idf"
-    domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return nonnegative features of a length of at most 1, but for rounding."""
+        return "unit", scale * UNIT
 
     @classmethod
     def learned(cls, rows: Any, *, sublinear: bool = False, least: int = 2) -> Self:
@@ -115,7 +130,11 @@ class Standard(Weighting):
     mean: Floats
     scale: Floats
     kind: ClassVar[str] = "standard"
-    domain: ClassVar[tuple[float, float]] = (-CLIP, CLIP)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return the bounds that features are kept within."""
+        return -CLIP * scale * UNIT, CLIP * scale * UNIT
 
     @classmethod
     def learned(cls, rows: Any) -> Self:
@@ -145,7 +164,11 @@ class Quantiles(Weighting):
 
     landmarks: Floats
     kind: ClassVar[str] = "quantiles"
-    domain: ClassVar[tuple[float, float]] = (-FARTHEST, FARTHEST)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return the bounds of the deviates."""
+        return -FARTHEST * scale * UNIT, FARTHEST * scale * UNIT
 
     @classmethod
     def learned(cls, rows: Any, *, most: int = 200) -> Self:
@@ -193,7 +216,11 @@ class Nystroem(Weighting):
     whitening: Floats
     gamma: Any
     kind: ClassVar[str] = "nystroem"
-    domain: ClassVar[tuple[float, float]] = (-1.001, 1.001)  # of length ≤ 1, but for rounding
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return features of a length of at most 1, which approximate a kernel of at most 1, but for rounding."""
+        return "ball", 1.001 * scale
 
     @classmethod
     def learned(
