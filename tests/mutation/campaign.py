@@ -125,20 +125,17 @@ def _baseline(items: list[pytest.Item]) -> tuple[list[float], Reached]:
         name = frame.f_code.co_filename
         return local(frame, event, argument) if folder in name and "tests" not in name else None
 
-    for phase in ("compile", "trace"):
-        for current, item in enumerate(items):  # noqa: B007 - `local` reads it
-            start = time.process_time()
-            if phase == "trace":
-                threading.settrace(trace)
-                sys.settrace(trace)
-            reports = runtestprotocol(item, log=False, nextitem=None)
-            sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
-            wrong = [report.longreprtext for report in reports if report.failed]
-            if wrong:
-                raise pytest.UsageError(f"{item.nodeid} fails without any mutant:\n{wrong[0]}")
-            if phase == "trace":
-                durations.append(time.process_time() - start)
+    for current, item in enumerate(items):  # noqa: B007 - `local` reads it
+        start = time.process_time()
+        threading.settrace(trace)
+        sys.settrace(trace)
+        reports = runtestprotocol(item, log=False, nextitem=None)
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        wrong = [report.longreprtext for report in reports if report.failed]
+        if wrong:
+            raise pytest.UsageError(f"{item.nodeid} fails without any mutant:\n{wrong[0]}")
+        durations.append(time.process_time() - start)
     return durations, reached
 
 
