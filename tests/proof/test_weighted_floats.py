@@ -310,3 +310,12 @@ def test_the_norm_of_a_ball_is_rounded_up():
         term = _ball_terms(Ball(0, 3, radius, np.zeros(3)), p, p, np.zeros(3, bool))[-1]
         square = Fraction(radius) ** 2 * sum(Fraction(c) ** 2 for c in p.tolist())
         assert square <= Fraction(float(term)) ** 2 <= square * (1 + Fraction(1, 2**46))
+
+
+def test_the_finite_end_of_an_open_interval_counts():
+    assert surely([[1.0]], [1], 1, domain=(-np.inf, -2.0))
+    assert surely([[-1.0]], [1], 1, domain=(2.0, np.inf))
+    assert not surely([[1.0]], [1], 3, domain=(-np.inf, -2.0))
+    assert not surely([[-1.0]], [1], 3, domain=(2.0, np.inf))
+    assert not surely([[1.0]], [1], -1, domain=(-np.inf, 2.0))
+    assert not surely([[-1.0]], [1], -1, domain=(-2.0, np.inf))
