@@ -1,6 +1,7 @@
 """Bounds of a stretch in floating point never say more than fractions do, and say what an independent checker says."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -411,6 +412,8 @@ def test_a_stretch_has_no_sparsemax_and_no_domain():
     for domain in ("nonnegative", (-np.inf, 1.0), ("ball", 1.0), "unit"):
         with pytest.raises(ValueError, match="a stretch is measured without a domain"):
             StretchBounds(make_layer(np.eye(2), domain=domain), examples)
+    with pytest.raises(ValueError, match="a stretch is measured without a domain"):
+        StretchBounds(replace(make_layer(np.eye(2)), high=np.ones(2)), examples)
 
 
 def test_features_that_never_vary_are_held():
