@@ -125,20 +125,17 @@ def _baseline(items: list[pytest.Item]) -> tuple[list[float], Reached]:
         name = frame.f_code.co_filename
         return local(frame, event, argument) if folder in name and "tests" not in name else None
 
-    for phase in ("compile", "trace"):
-        for current, item in enumerate(items):  # noqa: B007 - `local` reads it
-            start = time.process_time()
-            if phase == "trace":
-                threading.settrace(trace)
-                sys.settrace(trace)
-            reports = runtestprotocol(item, log=False, nextitem=None)
-            sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
-            wrong = [report.longreprtext for report in reports if report.failed]
-            if wrong:
-                raise pytest.UsageError(f"{item.nodeid} fails without any mutant:\n{wrong[0]}")
-            if phase == "trace":
-                durations.append(time.process_time() - start)
+    for current, item in enumerate(items):  # noqa: B007 - `local` reads it
+        start = time.process_time()
+        threading.settrace(trace)
+        sys.settrace(trace)
+        reports = runtestprotocol(item, log=False, nextitem=None)
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        wrong = [report.longreprtext for report in reports if report.failed]
+        if wrong:
+            raise pytest.UsageError(f"{item.nodeid} fails without any mutant:\n{wrong[0]}")
+        durations.append(time.process_time() - start)
     return durations, reached
 
 
@@ -288,7 +285,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", help="such as regions; default: all of proof")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
-    parser.add_argument("--only", default="", help="only mutants whose name holds this text")
+    parser.add_argument("--only", nargs="*", default=[""], help="only mutants whose name holds one of these texts")
     parser.add_argument("--store", type=Path, default=ROOT / "build" / "mutants.jsonl")
     parser.add_argument("--tests", nargs="*", help="files and folders of tests")
     parser.add_argument("--skip-listed", action="store_true", help="take the word of equivalent.toml")
@@ -297,7 +294,8 @@ def main() -> int:
     modules = options.modules or sorted({path.stem for path in folder.glob("*.py")} - {"__init__"})
     tests = options.tests or _tests(modules)
     options.store.parent.mkdir(exist_ok=True)
-    mutants = [m for name in modules for m in mutants_of(f"labelproof.proof.{name}") if options.only in m.name]
+    every = [m for name in modules for m in mutants_of(f"labelproof.proof.{name}")]
+    mutants = [m for m in every if any(text in m.name for text in options.only)]
     reasons = _equivalent()
     run = [m for m in mutants if not (options.skip_listed and m.name in reasons)]
     settings.register_profile(
@@ -322,7 +320,9 @@ def main() -> int:
     if status:
         return int(status)
     taken = {m.name: {"outcome": "survived"} for m in mutants if m not in run}
-    return report({m.name for m in mutants}, campaign.results | taken, reasons, not (options.modules or options.only))
+    return report(
+        {m.name for m in mutants}, campaign.results | taken, reasons, len(every) == len(mutants) and not options.modules
+    )
 
 
 if __name__ == "__main__":

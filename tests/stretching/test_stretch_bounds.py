@@ -1,6 +1,7 @@
 """Bounds of a stretch in floating point never say more than fractions do, and say what an independent checker says."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -411,6 +412,8 @@ def test_a_stretch_has_no_sparsemax_and_no_domain():
     for domain in ("nonnegative", (-np.inf, 1.0), ("ball", 1.0), "unit"):
         with pytest.raises(ValueError, match="a stretch is measured without a domain"):
             StretchBounds(make_layer(np.eye(2), domain=domain), examples)
+    with pytest.raises(ValueError, match="a stretch is measured without a domain"):
+        StretchBounds(replace(make_layer(np.eye(2)), high=np.ones(2)), examples)
 
 
 def test_features_that_never_vary_are_held():
@@ -442,3 +445,26 @@ def test_many_sets_are_bounded_some_at_a_time(monkeypatch, at_once):
     np.testing.assert_allclose(bounds.lowers(sets, weighted), np.where(np.arange(5) == 3, 0, expected[0]), rtol=1e-12)
     np.testing.assert_array_equal(bounds.uppers(sets, mixtures), expected[1])
     assert [f is None for f in bounds.mixture_faults(sets, mixtures)] == [f is None for f in expected[2]]
+
+
+# Underflow
+
+
+def test_products_that_underflow_alike_add_up():
+    """Twelve products of half the least float: each is 0 in floats, and together they are six of these."""
+    n = 12
+    layer = make_layer(np.full((n, 1), 2.0**-540), bias=np.full(n, 2.0**-540))
+    examples = read_examples(np.array([[1.0], [-1.0]]), 1)
+    rows = list(range(n))
+    (v, v_error, constant, error), exact, offset = sums(layer, examples, rows, rows, [2.0**-535] * n)
+    assert exact == [offset] == [Fraction(n, 2**1075)]
+    assert abs(Fraction(float(v[0])) - exact[0]) <= Fraction(float(v_error[0]))
+    assert abs(Fraction(constant) - offset) <= Fraction(error)
+
+
+def test_a_centre_whose_products_underflow_proves_nothing():
+    """G(c) is 0: what the products at the centre lose, the constant takes away."""
+    tiny = {"centre": [2.0**-540] * 6, "largest": [1.0] * 6}
+    assert lower([2.0**-535] * 6, [0.0] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
+    assert lower([0.0] * 6, [2.0**-535] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
+    assert lower([1.0] * 6, [0.0] * 6, -1.0, 0.0, 1.0, **tiny) == pytest.approx(1.0)

@@ -377,6 +377,8 @@ def test_thresholds_are_kept(tmp_path):
         ({"n_labels": 4}, r"made for a weight of shape (4, 2), got (3, 2)"),
         ({"d": 3}, r"made for a weight of shape (3, 3), got (3, 2)"),
         ({"weight_sha256": "0"}, "made for another weight of the same shape"),
+        ({"weight_sha256": None}, "weight_sha256: expected a hash"),
+        ({"features_sha256": None}, "features_sha256: expected a hash"),
         ({"features_sha256": "0"}, "made for other features"),
         ({"bar": {}}, "t.npz"),
         ({"bar": 3}, "t.npz"),
@@ -445,6 +447,14 @@ def test_damaged_files_are_told_in_one_sentence(tmp_path, changes, message):
     with pytest.raises(DataFormatError) as caught:
         load(tmp_path, header, arrays | changes)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["format", "n_labels", "rule", "bar", "weight_sha256", "features_sha256"])
+def test_headers_that_lack_a_field_are_refused(tmp_path, name):
+    header, arrays = stored(tmp_path)
+    del header[name]
+    with pytest.raises(DataFormatError, match=r"t\.npz"):
+        load(tmp_path, header, arrays)
 
 
 def test_a_file_is_of_this_classifier_and_these_features(tmp_path):

@@ -316,9 +316,11 @@ def _problem(
     theta = _floats(_take(stored, "theta", "f8")) if "theta" in stored else [0.0] * n
     _require(header["rule"] == "sigmoid" or "theta" not in stored, "thresholds with the rule sigmoid only")
     b = _floats(bias.flat) if bias is not None else [0.0] * n
-    _require(("offset" in stored) == (bias is not None or "theta" in stored), "a bias if and only if one was measured")
+    has_offset = bias is not None or "theta" in stored
+    same = {has_offset} == {part in stored for part in ("offset", "offset_error")}
+    _require(same, "a bias if and only if one was measured")
     offset = [Fraction(x) - Fraction(t) for x, t in zip(b, theta, strict=True)]
-    if "offset" in stored:
+    if has_offset:
         parts = zip(_take(stored, "offset", "f8"), _take(stored, "offset_error", "f8"), offset, strict=True)
         same = all(o == float(x) and Fraction(o) + Fraction(e) == x for o, e, x in parts)
         _require(same, "the bias that was measured, got another")
