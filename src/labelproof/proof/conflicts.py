@@ -24,7 +24,31 @@ Indices = npt.NDArray[np.int64]
 
 
 def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
-    """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it."""
+    """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it.
+
+    Sets that claim the same of the same rows are judged once.
+    """
+    claims = _claims(layer, sets, conflicts)
+    first = {claim: i for i, claim in reversed(list(enumerate(claims)))}
+    which = list(first.values())
+    faults = _faults(layer, sets.take(which), [conflicts[i] for i in which])
+    judged = dict(zip(first, faults, strict=True))
+    return [judged[claim] for claim in claims]
+
+
+def _claims(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[tuple[bytes, ...]]:
+    """Return what each conflict depends on: its rows, which of them are active, and for sums all that are."""
+    claims, is_active = [], np.zeros(layer.n_labels, np.bool_)
+    for active, rows in zip(sets, conflicts, strict=True):
+        is_active[active] = True
+        signs = is_active[np.clip(rows, 0, layer.n_labels - 1).astype(np.int64)]
+        is_active[active] = False
+        has_sum = layer.rule == "sparsemax" and bool((rows > layer.scale_row).any())
+        claims.append((rows.tobytes(), signs.tobytes(), active.tobytes() if has_sum else b""))
+    return claims
+
+
+def _faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
     faults = [_form_fault(layer, active, rows) for active, rows in zip(sets, conflicts, strict=True)]
     by_size: dict[int, list[int]] = {}
     for i, rows in enumerate(conflicts):

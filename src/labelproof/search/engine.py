@@ -27,6 +27,7 @@ from labelproof.search.propose import (
     search_one,
     search_system,
 )
+from labelproof.search.shared_conflicts import settle_together
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, out_of_time, time_left
 
 __all__ = ["Prepared", "blocks", "decide", "prepare"]
@@ -88,19 +89,30 @@ def decide(
         return _decide_wide(layer, sets, n_jobs, time_limit, advance)
     with announcing_compilation(), one_blas_thread():
         prepared = prepared or prepare(layer)
-        first = sets.slice(0, min(FIRST, len(sets)))
-        others = blocks(sets.slice(len(first), len(sets)), _block_size(prepared.system.width))
-        evidence, tight = _decide_block(prepared, first, np.empty(0, np.int64), time_limit)
-        advance(len(first))
-        hot = hot_rows(tight)
+        settled = settle_together(layer, prepared.system, sets, time_limit)
+        advance(len(settled))
+        left = [i for i in range(len(sets)) if i not in settled]
+        found = iter(_decide_each(prepared, sets.take(left) if settled else sets, n_jobs, time_limit, advance))
+        return [Finding(conflict=settled[i]) if i in settled else next(found) for i in range(len(sets))]
 
-        def work(block: LabelSets) -> list[Finding]:
-            return _decide_block(prepared, block, hot, time_limit)[0]
 
-        for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
-            evidence += found
-            advance(len(block))
-        return evidence
+def _decide_each(
+    job: Prepared, sets: LabelSets, n_jobs: int | None, time_limit: float | None, advance: Callable[[int], None]
+) -> list[Finding]:
+    """Search and prove for every label set by itself, the first block before all others."""
+    first = sets.slice(0, min(FIRST, len(sets)))
+    others = blocks(sets.slice(len(first), len(sets)), _block_size(job.system.width))
+    evidence, tight = _decide_block(job, first, np.empty(0, np.int64), time_limit)
+    advance(len(first))
+    hot = hot_rows(tight)
+
+    def work(block: LabelSets) -> list[Finding]:
+        return _decide_block(job, block, hot, time_limit)[0]
+
+    for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
+        evidence += found
+        advance(len(block))
+    return evidence
 
 
 def _decide_wide(
