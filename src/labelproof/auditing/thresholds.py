@@ -27,6 +27,8 @@ def advise_thresholds(layer: OutputLayer, judged: Judged, real: RealInputs) -> l
     """
     if layer.rule != "sigmoid" or real.held_out is None or real.rows is None or real.held_out_rows is None:
         return []
+    if not np.isin(real.held_out_rows, judged.rows).all():
+        return []
     true, true_held = _truth(judged, real.rows), _truth(judged, real.held_out_rows)
     examples, held_out = read_examples(real.examples, layer.d), read_examples(real.held_out, layer.d)
     predicted, predicted_held = predicted_sets(layer, examples), predicted_sets(layer, held_out)
@@ -47,7 +49,7 @@ def advise_thresholds(layer: OutputLayer, judged: Judged, real: RealInputs) -> l
         return []
     return [
         {
-            "title": f"Lower thresholds for {len(chosen):,} labels that are never predicted for the examples",
+            "title": f"Lower thresholds for {len(chosen):,} of the labels that are never predicted for the examples",
             "text": "With a threshold at which each of them is predicted as often as it is true among the examples, "
             f"they would be predicted rightly {right:,} times and wrongly {wrong:,} times for {len(held_out):,} "
             f"held-out inputs; micro-F1 goes from {before:.3f} to {after:.3f}. labelproof tune finds thresholds; no "
