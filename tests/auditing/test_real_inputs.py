@@ -1,6 +1,7 @@
 """What an audit says of real inputs: features that the model computes, the bar, and the ways in which they are bad."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def test_without_held_out_inputs_there_is_no_bar(wide):
         ({"features": np.zeros((400, 48))}, "none of which switches on any label"),
         ({"calibration": np.ones((5, 48))}, "calibration must hold at least 299 inputs for alpha=0.01, got 5: with"),
         ({"calibration": "features"}, "calibration must hold inputs that are not in features, got 320 that are"),
-        ({"features": None}, "calibration goes with features, got it alone"),
+        ({"features": None}, "calibration goes with features, or with a data set that the model"),
         ({"features": None, "calibration": None, "reach": True}, "reach goes with features of real inputs, got none"),
         ({"alpha": 0.0}, "alpha must be a share between 0 and 1, got 0.0"),
     ],
@@ -193,6 +194,17 @@ def test_features_are_kept_beside_the_audit_with_hashes(data, pipeline, tmp_path
     kept["sha256"]["features"] = "0" * 64
     (tmp_path / "audit" / "features.json").write_text(json.dumps(kept))
     assert run(model_key="other", seed=1)[1] >= 900
+
+
+def test_held_out_inputs_may_be_a_data_set_of_their_own(data, pipeline):
+    rest = topics(n=400, seed=1)
+    facts = lp.audit(pipeline, data, calibration=rest, n_explained=0, data_name="d").document["stretch"]
+    assert (facts["examples"], facts["bar"]["n"], facts["predicted"]) == (900, 400, 900)
+    assert facts["held_out"] == "400 inputs: held-out inputs that were given"
+    with pytest.raises(ValueError, match="calibration must be a data set that the model is run on"):
+        lp.audit(pipeline, data, calibration=np.ones((400, 3)))
+    with pytest.raises(ValueError, match="calibration must hold at least 299 inputs"):
+        lp.audit(pipeline, data, calibration=rest.select(np.arange(20)))
 
 
 def test_examples_are_of_the_training_part_and_the_bar_of_another(data):
@@ -328,3 +340,37 @@ def test_a_document_of_version_1_is_still_read(wide, tmp_path):
         del document["groups"][0][key]
     (tmp_path / "audit.json").write_text(json.dumps({**document, "version": 1}))
     assert read_document(tmp_path)["stretch"] is None
+
+
+def test_pairs_that_are_too_many_are_left_out_with_a_remark(monkeypatch):
+    monkeypatch.setattr("labelproof.stretching.pairs.MOST_PAIRS", 3)
+    found = wide_audit(n_explained=0)
+    assert found.document["stretch"]["n_pairs"] is None
+    assert "Pairs of labels were not measured: labels must have at most 3 pairs" in found.document["layer"]["notes"][0]
+
+
+def test_lower_thresholds_are_advised_where_they_help_held_out_inputs(data, pipeline):
+    found = layer_of(pipeline)
+    model = ImportedLayer(
+        found.weight, found.bias - 3.5, "float64", "m", "k", "s", label_names=data.label_names, reads="text",
+        features=found.features,
+    )  # fmt: skip
+    (advice,) = lp.audit(model, data, n_explained=0).document["advice"]
+    assert advice["title"] == "Lower thresholds"
+    before, after = map(float, re.search(r"goes from ([\d.]+) to ([\d.]+), exact", advice["text"]).groups())
+    assert before < after
+    assert after > 0.95
+    assert lp.audit(pipeline, data, n_explained=0).document["advice"] == []
+
+
+def test_a_contradiction_at_every_example_is_said_only_beyond_all_mixtures(wide):
+    from labelproof.auditing.stretched import _sentence
+
+    names = ["a", "b", "c"]
+    inside = _sentence(0.9, [0], [1], None, names)
+    assert "contradict" not in inside
+    assert inside.startswith("Mixtures of the examples give this set only from 0.90 of the way to their edge")
+    assert "a on and b off contradict each other at every example" in _sentence(1.2, [0], [1], [2], names)
+    assert _sentence(None, [0, 1], [], [], names).endswith("It predicts no label for such an example.")
+    lowers = [one["lower"] for one in wide.document["stretch"]["instructive"]]
+    assert all(low > 1 for low in lowers)

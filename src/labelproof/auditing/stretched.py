@@ -40,10 +40,11 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Stretched:
-    """The proven stretch of the distinct sets, and what the document says of it."""
+    """The proven stretch of the distinct sets, what the document says of it, and remarks."""
 
     stretch: Stretch
     facts: StretchFacts
+    notes: tuple[str, ...] = ()
 
 
 def stretch_of_data(
@@ -82,6 +83,7 @@ def stretch_of_data(
     predictions = _Predictions(plain, examples, inputs, k)
     beyond = s.lower > 1 if s.bar is None else s.beyond
     is_exact = predictions.exact(judged)
+    pairs, note = _pairs(plain, judged, examples, how)
     facts: Any = {  # which `reading` checks to be of this form
         "examples": len(examples),
         "source": inputs.source,
@@ -95,13 +97,13 @@ def stretch_of_data(
         "exact": None if is_exact is None else sum(is_exact.values()),
         "predicted": None if is_exact is None else len(is_exact),
         "instructive": list(_instructive(s, beyond, judged, predictions, inputs)),
-        **_pairs(plain, judged, examples, how),
+        **pairs,
         **_dead(plain, judged, examples, predictions),
         "inputs": len(predictions.sets) if predictions.sets is not None else 0,
         "narrow": list(narrow),
         "check_command": inputs.check_command,
     }
-    return Stretched(s, facts)
+    return Stretched(s, facts, (note,) if note else ())
 
 
 class _Predictions:
@@ -163,7 +165,8 @@ def _instructive(
     sizes = np.diff(s.label_sets.indptr)
     reasons = np.diff(s.weighted_ptr) + np.diff(s.conflict_ptr)
     candidates = np.flatnonzero(beyond & (sizes > 0))
-    order = candidates[np.lexsort((candidates, (sizes + reasons)[candidates], -judged.counts[candidates]))]
+    inside = s.lower[candidates] <= 1  # of which less can be said
+    order = candidates[np.lexsort((candidates, (sizes + reasons)[candidates], -judged.counts[candidates], inside))]
     told: set[int] = set()
     found = 0
     rows = _first_rows(judged, predictions)
@@ -222,14 +225,22 @@ def _told(
 def _sentence(
     lower: float | None, on: list[int], off: list[int], predicted: list[int] | None, names: Sequence[str]
 ) -> str:
-    how_far = (
-        "No inflation of the examples ever gives this set"
-        if lower is None
-        else f"To predict this set the model would have to go {lower:.2f} times as far as any mixture of its examples"
-    )
+    """Say how far a set lies and why; labels contradict each other at every example only where that is proven."""
     parts = [f"{_list(on, names)} on"] if on else []
     parts += [f"{_list(off, names)} off"] if off else []
-    text = f"{how_far}: with {' and '.join(parts)}, its labels contradict each other at every example."
+    decisions = " and ".join(parts)
+    if lower is None:
+        text = f"No inflation of the examples ever gives this set: {decisions} contradict each other."
+    elif lower > 1:
+        text = (
+            f"To predict this set the model would have to go at least {lower:.2f} times as far as any mixture of its "
+            f"examples: {decisions} contradict each other at every example."
+        )
+    else:
+        text = (
+            f"Mixtures of the examples give this set only from {lower:.2f} of the way to their edge, beyond the bar: "
+            f"{decisions} pull against each other."
+        )
     if predicted is None:
         return text
     return f"{text} It predicts {_list(predicted, names) if predicted else 'no label'} for such an example."
@@ -263,11 +274,17 @@ def _first_rows(judged: Judged, predictions: _Predictions) -> dict[bytes, int]:
     return found
 
 
-def _pairs(layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str, Any]) -> Any:
-    """Return the part of the document on pairs of labels."""
+def _pairs(
+    layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str, Any]
+) -> tuple[dict[str, Any], str | None]:
+    """Return the part of the document on pairs of labels, and a remark where they are too many."""
+    none = {"n_pairs": None, "n_apart": None, "pairs": []}
     if layer.rule != "sigmoid":
-        return {"n_pairs": None, "n_apart": None, "pairs": []}
-    found = measure_pairs(layer, judged.of_rows, examples, **how)
+        return none, None
+    try:
+        found = measure_pairs(layer, judged.of_rows, examples, **how)
+    except ValueError as error:
+        return none, f"Pairs of labels were not measured: {error}."
     some: list[PairApart] = [
         {
             "labels": found.pairs[i].tolist(),
@@ -276,7 +293,7 @@ def _pairs(layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str
         }
         for i in found.apart[:MOST_LISTED].tolist()
     ]
-    return {"n_pairs": len(found), "n_apart": len(found.apart), "pairs": some}
+    return {"n_pairs": len(found), "n_apart": len(found.apart), "pairs": some}, None
 
 
 def _dead(layer: OutputLayer, judged: Judged, examples: Examples, predictions: _Predictions) -> Any:
