@@ -21,7 +21,7 @@ const PLACES = {
 export function showStretch(panel, answer, model) {
   const place = PLACES[answer.place];
   const bar = model.has_bar ? `bar ${model.bar === null ? "∞" : model.bar.toPrecision(3)}` : "no bar";
-  const all = `All sets beyond the bar together get at most ${100 * model.alpha} % of the model’s predictions.`;
+  const all = `With 95 % confidence, all sets beyond the bar together get at most ${100 * model.alpha} % of this model’s predictions.`;
   panel.querySelector(".stretch")?.remove();
   const headline = panel.querySelector(".headline");
   if (answer.place === "beyond") headline.textContent = headline.textContent.replace("can be predicted.", "can be predicted, but lies beyond the bar.");
@@ -29,7 +29,7 @@ export function showStretch(panel, answer, model) {
     element(
       "div",
       { class: `stretch ${place.class}` },
-      element("p", { class: "stretch-title", text: "Stretch" }),
+      element("p", { class: "stretch-title", text: "Stretch: how far beyond mixtures of real inputs" }),
       element("p", { class: "stretch-value" }, element("strong", { text: times(answer.lower) }), element("span", { class: "under", text: ` ${bar}` })),
       element("p", { class: `verdict ${place.class}`, text: place.words }),
       answer.place === "beyond" ? paragraph(all, "under") : null,
