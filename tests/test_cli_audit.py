@@ -176,7 +176,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "Y.txt", "--data", "Y.txt"], "either --data or --labels can be given, got both"),
         (["W.npz"], "Missing option '--data', or '--labels' / '-l'"),
         (["W.npz", "--data", "Y.txt"], "--data needs a model that is run here, got a arrays: use --labels and"),
-        (["W.npz", "--labels", "Y.txt", "--calibration", "F.npy"], "--calibration goes with --features"),
+        (["W.npz", "--labels", "Y.txt", "--calibration", "F.npy"], "--calibration goes with --features or --data"),
         (["W.npz", "--labels", "Y.txt", "--features", "F.npy"], "F.npy: no such file"),
         (["W.npz", "--labels", "Y.txt", "--features", "wide.npy"], "features must have shape (n_examples, 2) to match"),
         (["W.npz", "--labels", "Y.txt", "--features", "nan.npy"], "features must be finite, got nan in row 0"),

@@ -143,25 +143,6 @@ def test_the_reach_is_proven_from_below_and_bounds_the_share_of_inputs():
             assert share <= 1 / (1 + distance**2) + 0.01  # 400/399 of the variance
 
 
-def test_weights_of_labels_that_prove_nothing_give_no_bound():
-    layer, whitening = make_layer(np.eye(2), bias=[-1.0, -1.0]), whiten(standard_normal(50, 2))
-    sets = from_lists([[0]] * 5, 2)
-    none = np.empty(0, np.int64)
-    bad = [
-        (none, np.empty(0)),  # no label
-        (np.array([0]), np.array([-1.0])),  # a negative multiplier would turn the inequality round
-        (np.array([0]), np.array([np.nan])),
-        (np.array([5]), np.array([1.0])),  # no such label
-        (np.array([1]), np.array([1.0])),  # label 1 is off at the mean, as the set wants it
-    ]
-    assert reach_lowers(layer, whitening.mean, whitening.spread, sets, bad).tolist() == [0.0] * 5
-    assert share_bounds(layer, read_examples(standard_normal(50, 2), 2), sets, bad).tolist() == [1.0] * 5
-    good = [(np.array([0]), np.array([2.0]))]
-    bound = reach_lowers(layer, whitening.mean, whitening.spread, from_lists([[0]], 2), good)
-    assert bound[0] == pytest.approx(1)
-    assert bound[0] <= 1
-
-
 def test_the_reach_in_an_audit_has_a_bar_of_its_own():
     rng = np.random.default_rng(6)
     weight, bias = rng.normal(size=(12, 6)), np.full(12, -1.5)

@@ -100,7 +100,7 @@ def test_without_held_out_inputs_there_is_no_bar(wide):
         ({"features": np.zeros((400, 48))}, "none of which switches on any label"),
         ({"calibration": np.ones((5, 48))}, "calibration must hold at least 299 inputs for alpha=0.01, got 5: with"),
         ({"calibration": "features"}, "calibration must hold inputs that are not in features, got 320 that are"),
-        ({"features": None}, "calibration goes with features, got it alone"),
+        ({"features": None}, "calibration goes with features, or with a data set that the model"),
         ({"features": None, "calibration": None, "reach": True}, "reach goes with features of real inputs, got none"),
         ({"alpha": 0.0}, "alpha must be a share between 0 and 1, got 0.0"),
     ],
@@ -193,6 +193,17 @@ def test_features_are_kept_beside_the_audit_with_hashes(data, pipeline, tmp_path
     kept["sha256"]["features"] = "0" * 64
     (tmp_path / "audit" / "features.json").write_text(json.dumps(kept))
     assert run(model_key="other", seed=1)[1] >= 900
+
+
+def test_held_out_inputs_may_be_a_data_set_of_their_own(data, pipeline):
+    rest = topics(n=400, seed=1)
+    facts = lp.audit(pipeline, data, calibration=rest, n_explained=0, data_name="d").document["stretch"]
+    assert (facts["examples"], facts["bar"]["n"], facts["predicted"]) == (900, 400, 900)
+    assert facts["held_out"] == "400 inputs: held-out inputs that were given"
+    with pytest.raises(ValueError, match="calibration must be a data set that the model is run on"):
+        lp.audit(pipeline, data, calibration=np.ones((400, 3)))
+    with pytest.raises(ValueError, match="calibration must hold at least 299 inputs"):
+        lp.audit(pipeline, data, calibration=rest.select(np.arange(20)))
 
 
 def test_examples_are_of_the_training_part_and_the_bar_of_another(data):
@@ -328,3 +339,26 @@ def test_a_document_of_version_1_is_still_read(wide, tmp_path):
         del document["groups"][0][key]
     (tmp_path / "audit.json").write_text(json.dumps({**document, "version": 1}))
     assert read_document(tmp_path)["stretch"] is None
+
+
+def test_pairs_that_are_too_many_are_left_out_with_a_remark(monkeypatch):
+    monkeypatch.setattr("labelproof.stretching.pairs.MOST_PAIRS", 3)
+    found = wide_audit(n_explained=0)
+    assert found.document["stretch"]["n_pairs"] is None
+    assert "Pairs of labels were not measured: labels must have at most 3 pairs" in found.document["layer"]["notes"][0]
+
+
+def test_lower_thresholds_are_advised_where_they_help_held_out_inputs(data, pipeline):
+    found = layer_of(pipeline)
+    bias = found.bias.copy()
+    bias[2] -= 30.0  # a label that is never predicted, though its logit tells it well
+    model = ImportedLayer(
+        found.weight, bias, "float64", "m", "k", "s", label_names=data.label_names, reads="text",
+        features=found.features,
+    )  # fmt: skip
+    audit = lp.audit(model, data, n_explained=0)
+    assert [one["label"] for one in audit.document["stretch"]["dead"]] == [2]
+    (advice,) = audit.document["advice"]
+    assert advice["title"] == "Lower thresholds for 1 of the labels that are never predicted for the examples"
+    assert "wrongly 0 times" in advice["text"]
+    assert lp.audit(pipeline, data, n_explained=0).document["advice"] == []

@@ -35,9 +35,18 @@ from labelproof.auditing.names_by_agreement import names_by_agreement
 from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.outside import put_outside
 from labelproof.auditing.reached import reach_of_data
-from labelproof.auditing.real_inputs import MOST_EXAMPLES, RealInputs, choose_rows, compute, given, raw_inputs
+from labelproof.auditing.real_inputs import (
+    MOST_EXAMPLES,
+    RealInputs,
+    choose_rows,
+    compute,
+    given,
+    raw_inputs,
+    with_held_out,
+)
 from labelproof.auditing.result import Audit
 from labelproof.auditing.stretched import Judged, stretch_of_data
+from labelproof.auditing.thresholds import advise_thresholds
 from labelproof.data.dataset import Dataset
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
@@ -114,7 +123,7 @@ def audit(
         see `labelproof.stretch`, the pairs of labels that no mixture of these inputs combines, and dead labels.
     calibration
         The same of inputs that the model was neither trained nor tuned on, and that are not in ``features``: for the
-        bar.
+        bar. Where the model is run, a data set of such inputs, in place of a part of ``labels``.
     alpha
         The share of predictions that may lie beyond the bar.
     run
@@ -176,11 +185,13 @@ def audit(
     whole, (aligned, outside) = aligned, put_outside(aligned, assumed.size)
     if features is not None:
         real: RealInputs | None = given(features, calibration)
-    elif calibration is not None:
-        raise ValueError("calibration goes with features, got it alone")
     else:
         chosen = {"alpha": alpha, "most": most_inputs, "seed": seed}
-        real = _run_model(found, labels, part, data_name, chosen, cache, progress) if run else None
+        real = _run_model(found, labels, calibration, part, data_name, chosen, cache, progress) if run else None
+        if real is None and calibration is not None:
+            raise ValueError(
+                "calibration goes with features, or with a data set that the model is run on, got it alone"
+            )
     narrow: list[int] = []
     if real is not None and isinstance(domain, str) and domain == AS_FOUND:
         assumed, narrow = hold_narrow(assumed, real, found.n_features)
@@ -204,6 +215,7 @@ def audit(
         verifications[group["name"]] = its_verification
     facts = layer_facts(found, v.layer, domain_reason=assumed.domain_reason, narrow=len(narrow))
     facts["notes"] += [*([aligned.note] if aligned.note else []), *_warnings(groups)]
+    facts["notes"] += () if stretched is None else stretched.notes
     told = None if stretched is None else stretched.facts
     document: AuditDocument = {
         "format": FORMAT,
@@ -227,7 +239,8 @@ def audit(
         ),
         "reach": None if reached is None else reached.facts,
         "serving": None if survives is None else _serving(dtype, survives, v),
-        "advice": advise(v, n_jobs=n_jobs, seed=seed),
+        "advice": advise(v, n_jobs=n_jobs, seed=seed)
+        + ([] if stretched is None or real is None else advise_thresholds(v.layer, judged, real)),
         "requirements": _requirements(groups, fail_under, outside),
         "check_command": CHECK_COMMAND,
         "seconds": 0.0,
@@ -240,6 +253,7 @@ def audit(
 def _run_model(
     found: ImportedLayer,
     labels: Any,
+    calibration: Any,
     part: str | None,
     name: str,
     chosen: dict[str, Any],
@@ -250,8 +264,14 @@ def _run_model(
     inputs = raw_inputs(found, labels) if isinstance(labels, Dataset) else None
     if inputs is None:
         return None
-    rows = choose_rows(labels, part, name, **chosen)
     texts = inputs if found.reads == "text" else None
+    if calibration is None:
+        rows = choose_rows(labels, part, name, **chosen)
+    else:
+        more = raw_inputs(found, calibration) if isinstance(calibration, Dataset) else None
+        if more is None:
+            raise ValueError("calibration must be a data set that the model is run on, as labels is, got another")
+        inputs, rows = with_held_out(inputs, more, labels, part, name, **chosen)
     return compute(found, inputs, rows, alpha=chosen["alpha"], texts=texts, cache=cache, progress=progress)
 
 

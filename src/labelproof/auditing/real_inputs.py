@@ -18,7 +18,7 @@ from labelproof.importers.feature_blocks import stacked
 from labelproof.proof.examples import each_row, read_examples
 from labelproof.proof.stretch_bar import bar_rank
 
-__all__ = ["RealInputs", "Rows", "choose_rows", "compute", "given", "raw_inputs", "take_rows"]
+__all__ = ["RealInputs", "Rows", "choose_rows", "compute", "given", "raw_inputs", "take_rows", "with_held_out"]
 
 Indices = npt.NDArray[np.int64]
 MOST_EXAMPLES, MOST_HELD_OUT = 10_000, 3_000  # inputs that are run, unless more are asked for
@@ -143,6 +143,19 @@ def choose_rows(data: Dataset, part: str | None, name: str, *, alpha: float, mos
         rest = examples if training.any() else _sample(judged, most, rng)
         return Rows(rest, sources[0] if training.any() else name, why_no_bar=needed)
     return Rows(examples, sources[0], held_out, sources[1])
+
+
+def with_held_out(
+    inputs: Any, more: Any, data: Dataset, part: str | None, name: str, *, alpha: float, most: int, seed: int
+) -> tuple[Any, Rows]:
+    """Return the inputs of a data set followed by held-out ones, and the rows to take of both; see `choose_rows`."""
+    rng = np.random.default_rng(seed)
+    n, n_more = len(data), more.shape[0] if hasattr(more, "shape") else len(more)
+    judged = np.ones(n, np.bool_) if part is None or data.split is None else np.asarray(data.split) == part
+    held_out = n + _sample(np.ones(n_more, np.bool_), MOST_HELD_OUT, rng)
+    both = [*inputs, *more] if isinstance(inputs, list) else stacked([inputs, more])
+    bar_rank(len(held_out), alpha)  # says if there are too few
+    return both, Rows(_sample(judged, most, rng), name, held_out, "held-out inputs that were given")
 
 
 def _sample(chosen: npt.NDArray[np.bool_], most: int, rng: np.random.Generator) -> Indices:

@@ -40,10 +40,11 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Stretched:
-    """The proven stretch of the distinct sets, and what the document says of it."""
+    """The proven stretch of the distinct sets, what the document says of it, and remarks."""
 
     stretch: Stretch
     facts: StretchFacts
+    notes: tuple[str, ...] = ()
 
 
 def stretch_of_data(
@@ -82,6 +83,7 @@ def stretch_of_data(
     predictions = _Predictions(plain, examples, inputs, k)
     beyond = s.lower > 1 if s.bar is None else s.beyond
     is_exact = predictions.exact(judged)
+    pairs, note = _pairs(plain, judged, examples, how)
     facts: Any = {  # which `reading` checks to be of this form
         "examples": len(examples),
         "source": inputs.source,
@@ -95,13 +97,13 @@ def stretch_of_data(
         "exact": None if is_exact is None else sum(is_exact.values()),
         "predicted": None if is_exact is None else len(is_exact),
         "instructive": list(_instructive(s, beyond, judged, predictions, inputs)),
-        **_pairs(plain, judged, examples, how),
+        **pairs,
         **_dead(plain, judged, examples, predictions),
         "inputs": len(predictions.sets) if predictions.sets is not None else 0,
         "narrow": list(narrow),
         "check_command": inputs.check_command,
     }
-    return Stretched(s, facts)
+    return Stretched(s, facts, (note,) if note else ())
 
 
 class _Predictions:
@@ -263,11 +265,17 @@ def _first_rows(judged: Judged, predictions: _Predictions) -> dict[bytes, int]:
     return found
 
 
-def _pairs(layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str, Any]) -> Any:
-    """Return the part of the document on pairs of labels."""
+def _pairs(
+    layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str, Any]
+) -> tuple[dict[str, Any], str | None]:
+    """Return the part of the document on pairs of labels, and a remark where they are too many."""
+    none = {"n_pairs": None, "n_apart": None, "pairs": []}
     if layer.rule != "sigmoid":
-        return {"n_pairs": None, "n_apart": None, "pairs": []}
-    found = measure_pairs(layer, judged.of_rows, examples, **how)
+        return none, None
+    try:
+        found = measure_pairs(layer, judged.of_rows, examples, **how)
+    except ValueError as error:
+        return none, f"Pairs of labels were not measured: {error}."
     some: list[PairApart] = [
         {
             "labels": found.pairs[i].tolist(),
@@ -276,7 +284,7 @@ def _pairs(layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str
         }
         for i in found.apart[:MOST_LISTED].tolist()
     ]
-    return {"n_pairs": len(found), "n_apart": len(found.apart), "pairs": some}
+    return {"n_pairs": len(found), "n_apart": len(found.apart), "pairs": some}, None
 
 
 def _dead(layer: OutputLayer, judged: Judged, examples: Examples, predictions: _Predictions) -> Any:

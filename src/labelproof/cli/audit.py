@@ -1,6 +1,7 @@
 """labelproof audit: which label combinations can a trained model never predict, and does it matter?"""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -193,15 +194,17 @@ def audit(
     from labelproof.cli.audit_summary import print_audit, summary_of
     from labelproof.data.label_files import read_label_file
 
-    if calibration is not None and features is None:
-        raise ValueError("--calibration goes with --features, got it alone")
+    if calibration is not None and features is None and data is None:
+        raise ValueError("--calibration goes with --features or --data, got it alone")
     _require_room(output)
     layer, names = read_model(model, weight_key, bias, label_names, data=source)
     columns = label_column or ()
     limits: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}  # else that of `audit`
     judged: Any
+    held_out: Any = read_features
     if data is not None and features is None:
         judged = read_data(layer, source, columns)
+        held_out = partial(read_data, layer, columns=columns)
     else:
         judged = read_label_file(
             source, label_names=names, n_labels=layer.n_labels, part=part, columns=columns, apart=drop_unknown or None
@@ -218,7 +221,7 @@ def audit(
         radius=radius,
         box=box,
         features=None if features is None else read_features(features),
-        calibration=None if calibration is None else read_features(calibration),
+        calibration=None if calibration is None else held_out(calibration),
         alpha=alpha,
         most_inputs=most_inputs,
         cache=None if output is None or data is None else FeatureCache(output, model_key(model)),

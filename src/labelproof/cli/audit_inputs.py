@@ -19,7 +19,7 @@ FIELDS = {"text": "texts", "image": "image_paths", "features": "features"}
 WORDS = {"text": "texts", "image": "images", "features": "features"}
 
 
-def read_data(layer: "ImportedLayer", source: str, columns: Sequence[str]) -> "Dataset":
+def read_data(layer: "ImportedLayer", source: str | Path, columns: Sequence[str]) -> "Dataset":
     """Read a data set with the inputs that a model reads, by the columns of its training where it tells them."""
     from labelproof.data import load_dataset
     from labelproof.data.separators import USUAL
@@ -32,7 +32,7 @@ def read_data(layer: "ImportedLayer", source: str, columns: Sequence[str]) -> "D
     if layer.features is None:
         raise ValueError(f"--data needs a model that is run here, got a {layer.kind}: use --labels and --features")
     try:
-        data = load_dataset(Path(source) if Path(source).exists() else source, **named)
+        data = load_dataset(Path(source) if Path(source).exists() else str(source), **named)
     except DataFormatError as error:
         raise ValueError(f"--data must be a data set with texts, features or images ({error})") from error
     if layer.reads is not None and getattr(data, FIELDS[layer.reads]) is None:

@@ -26,7 +26,7 @@ __all__ = ["reach_lowers", "share_bounds"]
 
 Floats = npt.NDArray[np.float64]
 AT_ONCE = 256
-ROOM = 1e-9  # by which shares are enlarged, far more than rounding can change them
+ROOM = 1e-9  # by which shares are enlarged, more than the last operations can change them
 
 
 def reach_lowers(layer: OutputLayer, mean: Floats, spread: Floats, sets: LabelSets, weighted: list[Weighted]) -> Floats:
@@ -70,12 +70,21 @@ def share_bounds(layer: OutputLayer, examples: Examples, sets: LabelSets, weight
         sums = [weighted_sums(layer, sets[i], *weighted[i]) for i in some]
         directions = np.array([v for v, _, _, _ in sums]).T  # (d, n_sets)
         constants = np.array([constant for _, _, constant, _ in sums])
-        values = np.concatenate([np.asarray(block @ directions) for block in examples.blocks()]) + constants
-        mean, variance = values.mean(axis=0), values.var(axis=0)
         with np.errstate(all="ignore"):
-            share = variance / (variance + mean**2) + ROOM
-        shares[some] = np.where((mean < 0) & np.isfinite(share), np.minimum(share, 1.0), 1.0)
+            errors = np.array([_value_error(examples, *one) for one in sums])
+            values = np.concatenate([np.asarray(block @ directions) for block in examples.blocks()]) + constants
+            highest = values.mean(axis=0) + 2 * errors  # the mean of G is at most this
+            deviation = values.std(axis=0) + 2 * errors
+            share = deviation**2 / (deviation**2 + highest**2) + ROOM
+        shares[some] = np.where((highest < 0) & np.isfinite(share), np.minimum(share, 1.0), 1.0)
     return shares
+
+
+def _value_error(examples: Examples, v: Floats, v_error: Floats, constant: float, constant_error: float) -> float:
+    """Return a bound on the error of G at each example, and of sums over the examples, which are pairwise."""
+    size = float(examples.largest @ np.abs(v)) + abs(constant)
+    rounding = relative_error(examples.terms) + 64 * UNIT
+    return 1.01 * (rounding * size + float(examples.largest @ v_error) + constant_error) + examples.d * TINY
 
 
 def _is_sound(layer: OutputLayer, rows: npt.NDArray[np.int64], theta: Floats) -> bool:

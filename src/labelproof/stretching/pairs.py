@@ -15,7 +15,7 @@ from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import in_threads, usable_cores
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
-from labelproof.proof.pair_bounds import LogitTable, logit_table
+from labelproof.proof.pair_bounds import MOST_LOGITS, LogitTable, logit_table
 from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.stretching.pair_kernels import cover_pairs
@@ -242,7 +242,9 @@ def find_dead(
     dead = np.flatnonzero(predictions == 0)
     if not len(dead):
         return []
-    lowers = logit_table(layer, examples, dead).single_lowers()
+    step = max(1, MOST_LOGITS // len(examples))
+    parts = [dead[start : start + step] for start in range(0, len(dead), step)]
+    lowers = np.concatenate([logit_table(layer, examples, part).single_lowers() for part in parts])
     without = np.asarray(~layer.weight[dead].any(axis=1))
     found = [
         DeadLabel(label, int(true[label]), low, _reason(low, nothing))
