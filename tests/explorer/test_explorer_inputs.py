@@ -97,6 +97,26 @@ def test_a_text_is_spliced_and_the_model_asked(zoo):
     assert (features > 0.3).tolist() == [True, True, False, False]
 
 
+def test_inputs_that_are_predicted_so_are_counted(zoo, texts):
+    for labels in ([0], [0, 1], [0, 1, 2, 3]):
+        wanted = [i for i in range(4) if i in labels]
+        rows = [i for i, on in enumerate(read(texts) > 0.3) if np.flatnonzero(on).tolist() == wanted]
+        found = ask(zoo, "stretch", labels=labels)
+        assert found["n_same"] == len(rows)
+        assert found["same"] is None if not rows else found["same"]["row"] in rows
+
+
+def test_an_input_of_the_data_serves_where_no_splice_does(texts):
+    def only_whole(given):
+        """Read nothing in a text that is none of the data's."""
+        return read(given) * np.array([text in texts for text in given])[:, None]
+
+    layer = layer_of(WEIGHT, BIAS, features=only_whole, reads="text")
+    inputs = RealInputs(read(texts), "some", rows=np.arange(len(texts)), texts=texts)
+    found = ask(client_of(make_app(layer, inputs=inputs)), "trial", labels=[0, 1])
+    assert (found["is_spliced"], found["added"], found["removed"]) == (False, [], [])
+
+
 def test_without_inputs_texts_or_a_reader_of_texts_it_says_so(texts):
     bare = client_of(make_app(layer_of(WEIGHT, BIAS)))
     response = bare.post("/api/stretch", json={"labels": [0]})
@@ -152,6 +172,9 @@ def test_the_stretch_stands_beside_the_verdict(page, url):
 
 def test_beyond_the_bar_the_labels_that_keep_it_away_are_shown(page, url):
     open_at(page, url, "#labels=0,1,2,3")
+    expect(page.locator("#verdict .headline")).to_have_text(
+        "This combination can be predicted, but lies beyond the bar."
+    )
     expect(page.locator("#verdict .stretch")).to_contain_text("beyond the bar")
     expect(page.locator("#verdict .stretch")).to_contain_text("together get at most 1 %")
     expect(page.locator("#inputs")).to_contain_text("contradict each other at every real input")
@@ -161,7 +184,7 @@ def test_beyond_the_bar_the_labels_that_keep_it_away_are_shown(page, url):
 def test_a_text_is_written_at_a_click(page, url):
     open_at(page, url, "#labels=0,1")
     page.get_by_role("button", name="Write a text that triggers it").click()
-    expect(page.locator(".trial")).to_contain_text("the model predicts exactly this combination")
+    expect(page.locator(".trial")).to_contain_text("the model predicts exactly this combination for it")
     assert "cat" in page.locator(".trial blockquote").inner_text()
     page.locator(".chip .switch").first.click()
     expect(page.locator(".trial blockquote")).to_have_count(0)  # the text was for another combination

@@ -74,7 +74,7 @@ def explore(
         raise ValueError("--audit goes with --data, got it alone")
     if calibration is not None and features is None:
         raise ValueError("--calibration goes with --features, got it alone")
-    layer, names = read_model(model, weight_key, bias, label_names)
+    layer, names = read_model(model, weight_key, bias, label_names, data=data or labels)
     found = Sought(names, None, None, None)
     if data is not None:
         found = with_inputs(layer, names, data, part, label_column or (), model, audit)

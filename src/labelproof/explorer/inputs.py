@@ -38,6 +38,7 @@ class InputAnswers:
     def warm_up(self, labels: tuple[int, ...]) -> None:
         """Measure once, so that compiled code is loaded."""
         self._stretches.of(labels)
+        self._stretches.same(labels)
 
     def facts(self) -> Answer:
         """Say what is known: how many inputs, and the bar; null is infinite."""
@@ -57,8 +58,13 @@ class InputAnswers:
         shares = (found.weights / whole).tolist()
         predicted = self._stretches.predicted_for(shown)
         inputs = [self._input(example, shares[k], predicted[k]) for k, example in enumerate(shown)]
-        can_write = self._features is not None and bool(shown)
-        return stretch_answer(found, active, inputs, self._stretches.known.bar) | {"can_write": can_write}
+        same = self._stretches.same(active)
+        answer = stretch_answer(found, active, inputs, self._stretches.known.bar)
+        return answer | {
+            "n_same": len(same),
+            "same": self._input(same[0], 1.0, active) if same else None,
+            "can_write": self._features is not None and bool(shown),
+        }
 
     def trial(self, active: tuple[int, ...]) -> Answer:
         """Write texts out of the inputs of a label set's mixture, and show the one that comes closest to giving it."""
@@ -68,11 +74,13 @@ class InputAnswers:
                 "a text can be written for a model of texts and a set that some mixture gives, got neither"
             )
         texts = splices([self._text(i) for i in found.examples.tolist()], found.weights.tolist())
+        n_spliced = len(texts)
+        texts += [self._text(i) for i in self._stretches.same(active)[:1]]
         with self._running:
             predicted = self._stretches.predicted(self._features(texts))
         best = max(range(len(texts)), key=lambda k: _alike(set(active), set(predicted[k])))
         shown = "\n".join(visible(line) for line in texts[best].split("\n"))
-        return trial_answer(shown, predicted[best], active, len(texts))
+        return trial_answer(shown, predicted[best], active, n_spliced) | {"is_spliced": best < n_spliced}
 
     def _text(self, example: int) -> str:
         assert self._texts is not None  # noqa: S101 - the caller looked

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from threading import Lock
 
 import numpy as np
@@ -93,6 +93,18 @@ class Stretches:
         if self._layer.rule == "topk" and self._size is None:
             return [()] * len(rows)
         return [tuple(active.tolist()) for active in predicted_sets(self._layer, rows, k=self._size)]
+
+    def same(self, labels: tuple[int, ...]) -> list[int]:
+        """Return the examples that are predicted as a set."""
+        return self._by_prediction.get(labels, [])
+
+    @cached_property
+    def _by_prediction(self) -> dict[tuple[int, ...], list[int]]:
+        found: dict[tuple[int, ...], list[int]] = {}
+        if self._layer.rule == "sigmoid" or self._size is not None:
+            for i, active in enumerate(predicted_sets(self._layer, self._examples, k=self._size)):
+                found.setdefault(tuple(active.tolist()), []).append(i)
+        return found
 
     def predicted_for(self, examples: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the set that is predicted for each of some examples."""

@@ -23,6 +23,7 @@ class Card:
     how_far: str
     text: str | None
     predicted: tuple[str, ...] | None
+    where: str  # these labels contradict each other
     on: tuple[Pull, ...]
     off: tuple[Pull, ...]
 
@@ -98,7 +99,8 @@ def stretch_figures(facts: StretchFacts, data: Group) -> tuple[Figure, ...]:
         text = f"of its predictions are such sets, all together ({100 * bar['confidence']:g} % confidence)"
         figures.append(Figure(f"≤ {100 * bar['alpha']:g} %", text))
     if facts["exact_beyond"] is not None and beyond:
-        figures.append(Figure(f"{facts['exact_beyond']:,}", f"of these {beyond:,} are predicted exactly"))
+        text = f"of them were predicted exactly, among the {facts['predicted']:,} inputs that were run"
+        figures.append(Figure(f"{facts['exact_beyond']:,}", text))
     if facts["n_apart"] is not None:
         text = f"of {facts['n_pairs']:,} label pairs of the data are combined by no mixture of inputs"
         figures.append(Figure(f"{facts['n_apart']:,}", text))
@@ -142,6 +144,7 @@ def _card(one: Instructive, facts: StretchFacts, names: Sequence[str]) -> Card:
         how_far=f"stretch {times(one['lower'])} at least{beside}" if one["lower"] is not None else "stretch ∞",
         text=one["text"],
         predicted=None if one["predicted"] is None else named(one["predicted"]),
+        where="at every real input" if one["lower"] is None or one["lower"] > 1 else "at every mixture that is nearer",
         on=pulls(named(one["on"]), on, "on", largest),
         off=pulls(named(one["off"]), off, "off", largest),
     )

@@ -20,14 +20,16 @@ const PLACES = {
 
 export function showStretch(panel, answer, model) {
   const place = PLACES[answer.place];
-  const bar = model.has_bar ? `bar ${times(model.bar)}` : "no bar";
-  const all = `All sets beyond the bar together get at most ${100 * model.alpha} % of the model’s predictions.`;
+  const bar = model.has_bar ? `bar ${model.bar === null ? "∞" : model.bar.toPrecision(3)}` : "no bar";
+  const all = `With 95 % confidence, all sets beyond the bar together get at most ${100 * model.alpha} % of this model’s predictions.`;
   panel.querySelector(".stretch")?.remove();
+  const headline = panel.querySelector(".headline");
+  if (answer.place === "beyond") headline.textContent = headline.textContent.replace("can be predicted.", "can be predicted, but lies beyond the bar.");
   panel.append(
     element(
       "div",
       { class: `stretch ${place.class}` },
-      element("p", { class: "stretch-title", text: "Stretch" }),
+      element("p", { class: "stretch-title", text: "Stretch: how far beyond mixtures of real inputs" }),
       element("p", { class: "stretch-value" }, element("strong", { text: times(answer.lower) }), element("span", { class: "under", text: ` ${bar}` })),
       element("p", { class: `verdict ${place.class}`, text: place.words }),
       answer.place === "beyond" ? paragraph(all, "under") : null,
@@ -41,6 +43,7 @@ export function showInputs(panel, answer, { model, write }) {
   if (answer.mixture.length) parts.push(element("ul", { class: "rows" }, ...answer.mixture.map(row)));
   const rest = answer.n_mixed - answer.mixture.length;
   if (rest > 0) parts.push(paragraph(`and ${plural(rest, "other")} with less weight`, "under"));
+  if (answer.n_same) parts.push(same(answer, model));
   if (answer.can_write) parts.push(trial(write));
   const { on, off } = answer.conflict;
   if ((answer.lower === null || answer.lower > 1) && on.length + off.length > 1)
@@ -60,6 +63,13 @@ function lead({ upper, mixture, n_mixed: mixed }, model) {
   const who = mixed === 1 ? "one" : String(mixed);
   if (upper <= 1) return `A mixture of ${who} of ${inputs}, weighted so, is predicted as exactly this combination:`;
   return `One has to go ${times(upper)} times as far from the mean of ${inputs} as their mixtures reach, towards ${mixed === 1 ? "this one" : `these ${who}, weighted so`}:`;
+}
+
+// Inputs whose own prediction is the combination.
+function same({ n_same: count, same: first }, model) {
+  const words = `${count.toLocaleString("en")} of ${plural(model.inputs, "real input")} ${count === 1 ? "is" : "are"} predicted exactly so${first.text ? ", such as " : ": "}`;
+  const which = first.text ? [element("bdi", { dir: "auto", class: "words", text: first.text }), ` (row ${first.row})`] : [`row ${first.row}`];
+  return element("p", { class: "same" }, words, ...which, ".");
 }
 
 function row(one) {
@@ -87,11 +97,12 @@ function trial(write) {
 
 function written(answer) {
   const isExact = !answer.added.length && !answer.removed.length;
-  const words = isExact ? "This text triggers it: the model predicts exactly this combination." : "The model predicts something else for the closest text found:";
+  const words = isExact ? "This text triggers it: the model predicts exactly this combination for it." : "The model predicts something else for the closest text found:";
   const parts = [element("p", { class: `verdict ${isExact ? "can" : "undecided"}`, text: words })];
   if (!isExact) parts.push(element("p", {}, ...difference(answer)));
   const text = element("blockquote", {}, ...answer.text.split("\n\n").map((part) => element("p", {}, element("bdi", { dir: "auto", text: part }))));
-  parts.push(text, paragraph(`The best of ${plural(answer.n_tried, "text")} spliced from the inputs above.`, "under"));
+  const origin = answer.is_spliced ? `The best of ${plural(answer.n_tried, "text")} spliced from the inputs above.` : "It is an input of the data; no text that was spliced from the inputs above does.";
+  parts.push(text, paragraph(origin, "under"));
   return parts;
 }
 
