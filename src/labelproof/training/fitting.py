@@ -135,6 +135,7 @@ def _fit_by_recipe(
         metric=metric,
         budget=config.head.budget,
         seed=seed,
+        times=None if config.data.time is None else parts.training.times,
         folder=None if folder is None else folder / "recipe",
         say=say,
     )

@@ -91,6 +91,21 @@ def test_groups_stay_in_one_fold_and_large_sets_have_three():
     assert sorted(fold_numbers(two, seed=0)) == [0, 1]
 
 
+def test_with_times_a_fold_is_a_stretch_of_time(monkeypatch):
+    X, Y = problem(n=100)
+    data = Dataset(Y, ("a", "b", "c"), features=X)
+    years = np.random.default_rng(0).permutation(np.arange(1900, 2000))
+    numbers = fold_numbers(data, seed=0, times=years)
+    assert np.bincount(numbers).tolist() == [20] * 5
+    assert (np.diff(numbers[np.argsort(years)]) >= 0).all()
+    few = fold_numbers(data, seed=0, times=np.full(100, 1999))  # too few times: as without
+    np.testing.assert_array_equal(few, fold_numbers(data, seed=0))
+    monkeypatch.setattr(folds_module, "MOST_SCORES", 100)
+    latest = fold_numbers(data, seed=0, times=years) == 0
+    assert 0 < latest.sum() < 50
+    assert years[latest].min() > years[~latest].max()
+
+
 def test_of_a_very_large_set_some_examples_are_held_out_once(monkeypatch):
     monkeypatch.setattr(folds_module, "MOST_SCORES", 1000)
     monkeypatch.setattr(folds_module, "HELD_SCORES", 150)
