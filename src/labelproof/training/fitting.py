@@ -36,7 +36,10 @@ __all__ = ["CONFIG", "CURVES", "Fitted", "fit"]
 CONFIG = "config.yaml"
 CURVES = "learning_curve.png"
 _ABSENT = object()  # an option that is not given, which None would be
-MAY_CHANGE = ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")
+MAY_CHANGE = (
+    *(f"trainer.{name}" for name in ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")),
+    "head.budget",
+)
 
 
 def fit(
@@ -168,6 +171,7 @@ def _fit_by_recipe(
         metric=metric,
         budget=config.head.budget,
         seed=seed,
+        times=None if config.data.time is None else parts.training.times,
         folder=None if folder is None else folder / "recipe",
         say=say,
     )
@@ -266,7 +270,7 @@ def _require_same_run(folder: Path, config: TrainConfig, *, resume: bool) -> Non
     ours, theirs = config.to_dict(), read_config(folder / CONFIG).to_dict()
     for section in ours:
         for name in sorted({*ours[section], *theirs[section]}):
-            free = section == "trainer" and name in MAY_CHANGE
+            free = f"{section}.{name}" in MAY_CHANGE
             if not free and ours[section].get(name, _ABSENT) != theirs[section].get(name, _ABSENT):
                 raise ValueError(
                     f"{folder} holds a run with another {section}.{name}: it can only be resumed as it was begun"

@@ -123,6 +123,12 @@ def test_a_run_is_not_overwritten_and_other_data_are_not_mixed_in(numbers, tmp_p
     np.testing.assert_array_equal(resumed.head.weight.detach(), fresh.head.weight.detach())
 
 
+def test_a_run_may_go_on_with_another_budget(numbers, tmp_path):
+    fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    more = TrainConfig.from_dict({"head": {"kind": "auto", "budget": 0.01}})
+    assert fit(more, numbers, out=tmp_path / "run", resume=True, progress=False).head is not None
+
+
 def test_what_there_is_no_time_for_is_named(texts):
     found = fit_recipe(texts.select(slice(0, 120)), budget=0.0)
     assert any(name.startswith("words and letters") for name in found.skipped)

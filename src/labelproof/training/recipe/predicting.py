@@ -17,6 +17,7 @@ SECONDS_A_LETTER = 1.5e-6  # to count runs of letters
 MOST_CENTRES = 800
 TREES, FEWEST_FOR_NO_TREES, MOST_LEAF_WEIGHTS = 300, 2500, 40_000_000
 EPOCHS = 30  # that a network usually takes
+FEWEST_NUMBERS = 100_000  # below, a grid takes about as long as with so many
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ class Speed:
 
     def measured(self, size: Size, seconds: float) -> None:
         """Note what a grid took."""
-        self._slowest = max(self._slowest, (seconds - size.making) / max(size.numbers, 1))
+        self._slowest = max(self._slowest, (seconds - size.making) / max(size.numbers, FEWEST_NUMBERS))
 
     def seconds(self, size: Size) -> float:
         """Return what a grid on a view of this size will take."""
-        return self._slowest * size.numbers + size.making
+        return self._slowest * max(size.numbers, FEWEST_NUMBERS) + size.making
 
 
 def warm_up() -> None:

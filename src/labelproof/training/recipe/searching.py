@@ -1,6 +1,5 @@
 """Try one member after the other, in the order of gain per second, until the budget ends."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -93,9 +92,9 @@ class _Desk:
             return
         if plan.name == "words and letters":
             add_letters(material)
-        begin = time.perf_counter()
+        begin = self.budget.spent()
         self._grid(plan)
-        seconds = time.perf_counter() - begin
+        seconds = self.budget.spent() - begin
         self.speed.measured(size, seconds)
         if is_first:
             self.budget.first_stage_took(seconds)
@@ -120,7 +119,7 @@ class _Desk:
 
         losses = self._costs(plan, loss)
         best = min(losses, key=lambda cost: losses[cost])
-        self.say(f"{plan.name}: C = {best:g} is best for {len(some)} of {self.n_labels:,} labels")
+        self.say(f"{plan.name}: C = {best:.2g} is best for {len(some)} of {self.n_labels:,} labels")
         self._svm(plan, parts, best)
 
     def _svm(self, plan: ViewPlan, parts: list[Fold], cost: float) -> float:
