@@ -30,10 +30,13 @@ def write(path: Path, rows: list[Row], tuned: dict[str, list[Tuned]], records: l
 
 
 def _claims(rows: list[Row], tuned: dict[str, list[Tuned]]) -> list[Claim]:
-    far = distance_from_huber()
+    near = distance_from_huber() < 1e-12
     return [
         Claim.judged(
-            "the binary sparsemax loss is the modified Huber loss", "exactly", f"within {far:.0e}", far < 1e-9
+            "the binary sparsemax loss is the modified Huber loss",
+            "exactly",
+            "within 10⁻¹²" if near else "further than 10⁻¹²",
+            near,
         ),
         *(_proportion_claim(rows, mixture, value) for mixture in ("uniform", "random") for value in ("mse", "jsd")),
         *_benchmark_claims(tuned),
