@@ -4,6 +4,7 @@ from experiments.options import Places, parsed
 from experiments.rows import read_rows
 from experiments.sigmoid_f1 import grid, page, pictures, published
 from experiments.sigmoid_f1.tasks import TASKS
+from experiments.summary import write_summary
 from labelproof.training import read_records
 
 PARTS = ("surrogates", "published", *TASKS, "heat", "batches")
@@ -31,6 +32,7 @@ def main(words: list[str] | None = None) -> None:
     if heat:
         pictures.draw_heat(heat, places.picture("heat"))
     page.write(places.page, runs, heat, read_records(files["batches"]), read_rows(files["published"]))
+    write_summary(places.page.parent)
 
 
 if __name__ == "__main__":

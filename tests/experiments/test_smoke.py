@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from labelproof.training.config_files import read_config
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not (ROOT / "experiments").is_dir(), reason="experiments are not in this distribution")
 
@@ -25,6 +27,7 @@ def test_a_smoke_run_writes_its_page_and_is_not_repeated(name, tmp_path):
     page = (tmp_path / f"{name}.md").read_text()
     assert "{{" not in page
     assert "holds" in page
+    assert f"[{name}]({name}.md)" in (tmp_path / "README.md").read_text()
     pictures = re.findall(r"\]\((pictures/[^)]*)\)", page)
     assert pictures
     assert all((tmp_path / picture).is_file() for picture in pictures)
@@ -53,6 +56,13 @@ def test_the_stored_pages_are_those_of_the_stored_rows(tmp_path):
             (tmp_path / name / stored.name).write_bytes(stored.read_bytes())
         command(name, "--only", "--out", tmp_path)
         assert (tmp_path / path.name).read_text() == path.read_text(), f"run python -m experiments.{name} --only"
+
+
+@pytest.mark.parametrize("name", ["bioasq", "mimic", "open_images"])
+def test_the_configurations_for_data_that_we_lack_can_be_read(name):
+    config = read_config(ROOT / "experiments" / "sigmoid_bottleneck" / "configs" / f"{name}.yaml")
+    assert config.head.kind == "dft"
+    assert config.data.format == name
 
 
 def test_a_template_must_be_filled(tmp_path):
