@@ -45,7 +45,7 @@ TASKS = {
     "hallmarks_of_cancer": Task("hallmarks_of_cancer", least=10, epochs=100),
     "chemical_exposure": Task("chemical_exposure", least=10, epochs=100),
     "reuters21578": Task("reuters21578", least=10, epochs=60),
-    "arxiv": Task("arxiv", least=100, epochs=40),
+    "arxiv": Task("arxiv", least=10, epochs=40),
 }
 SMOKE = Task("generated", least=1, epochs=1, n_features=8)
 

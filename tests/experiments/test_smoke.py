@@ -56,6 +56,8 @@ def test_the_stored_pages_are_those_of_the_stored_rows(tmp_path):
             (tmp_path / name / stored.name).write_bytes(stored.read_bytes())
         command(name, "--only", "--out", tmp_path)
         assert (tmp_path / path.name).read_text() == path.read_text(), f"run python -m experiments.{name} --only"
+    summary = ROOT / "docs" / "results" / "README.md"
+    assert not summary.exists() or (tmp_path / "README.md").read_text() == summary.read_text()
 
 
 @pytest.mark.parametrize("name", ["bioasq", "mimic", "open_images"])
