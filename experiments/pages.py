@@ -60,7 +60,7 @@ def write_page(path: Path, template: Path, parts: dict[str, str]) -> None:
         text = text.replace(slot, part.rstrip())
     if "{{" in text:
         raise ValueError(f"{template.name} must have its places filled, got {text[text.index('{{') :][:30]!r}")
-    note = f"<!-- Written by experiments/{path.stem}: edit its page.md instead. -->\n\n"
+    note = f"<!-- Written by the experiments: edit {template.parent.name}/{template.name} instead. -->\n\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(note + text, encoding="utf-8")
 

@@ -3,6 +3,7 @@
 from experiments.options import Places, parsed
 from experiments.rows import read_rows
 from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii
+from experiments.summary import write_summary
 
 PARTS = ("arrangements", "radii", *grid.TASKS)
 
@@ -27,6 +28,7 @@ def main(words: list[str] | None = None) -> None:
     for name, heads in found.items():
         grid_picture.draw(heads, places.picture(name), name)
     page.write(places.page, rows, found)
+    write_summary(places.page.parent)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ def draw_counts(path: Path) -> None:
     left.plot(widths, [lp.log10_argmaxable_fraction(N, int(d)) for d in widths], color="#1f5fa8")
     left.axvline(N / 2, color="0.6", linestyle=":")
     left.set_yscale("symlog", linthresh=1)
+    left.set_ylim(top=0.5)
     left.set(xlabel="features d", ylabel="log₁₀ of the share", title=f"argmaxable sets of {N} labels")
     left.grid(alpha=0.25)
     draw_on(right, THREE)

@@ -22,6 +22,9 @@ def draw(heads: dict[str, dict[int, list[RunRecord]]], path: Path, title: str) -
             axes.plot(*zip(*points, strict=True), ".", color=COLOURS[head], alpha=0.5)
     for axes, name in zip(panels, ("share of test sets argmaxable", "F1@k"), strict=True):
         axes.set_xscale("log")
+        axes.minorticks_off()
+        axes.set_xticks(sorted({x for widths in heads.values() for x in widths}))
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set(xlabel="width d", title=name)
         axes.grid(alpha=0.25)
     panels[1].legend(frameon=False, fontsize=7)

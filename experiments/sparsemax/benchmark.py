@@ -11,8 +11,8 @@ from labelproof.training import RunRecord, TrainConfig, read_records, sweep
 HARMONIC = "f1-of-mean-precision-and-recall"
 METRICS = ("micro-f1", "macro-f1", HARMONIC)
 SEEDS = (0, 1, 2)
-DECAYS = tuple(10.0**power for power in range(-9, 1))
-TEXT_DECAYS = tuple(10.0**power for power in range(-7, -1))
+DECAYS = tuple(10.0**power for power in range(-5, 2))
+TEXT_DECAYS = tuple(10.0**power for power in range(-7, 0))
 LOSSES: dict[str, dict[str, Any]] = {
     "logistic": {"loss.kind": "bce", "decision.kind": "global"},
     "softmax": {"loss.kind": "entmax", "loss.alpha": 1.0, "decision.kind": "softmax-threshold"},
@@ -38,15 +38,20 @@ class Tuned:
 
 
 def run(path: Path, names: tuple[str, ...]) -> None:
-    """Train what is missing, for each data set all losses, penalties and seeds; "generated" is a matter of seconds."""
-    for name in names:
-        smoke = name == "generated"
-        dataset = topic_data(120, 6, 40, cardinality=1.5, seed=1) if smoke else lp.load_dataset(name)
-        decays = (1e-3, 1e-1) if smoke else TEXT_DECAYS if dataset.texts is not None else DECAYS
-        variants = [{**loss, "trainer.weight_decay": decay} for loss in LOSSES.values() for decay in decays]
-        config = configuration(name, dataset, iterations=10 if smoke else 100)
-        seeds = SEEDS[:1] if smoke else SEEDS
-        sweep(config, dataset, variants=variants, seeds=seeds, out=path, metrics=METRICS)
+    """Train what is missing, seed by seed all data sets, losses and penalties; "generated" is a matter of seconds."""
+    data = {name: _generated() if name == "generated" else lp.load_dataset(name) for name in names}
+    for seed in SEEDS[:1] if "generated" in names else SEEDS:
+        for name, dataset in data.items():
+            decays, iterations = ((1e-3, 1e-1), 10) if name == "generated" else (DECAYS, 100)
+            if dataset.texts is not None:
+                decays = TEXT_DECAYS
+            variants = [{**loss, "trainer.weight_decay": decay} for loss in LOSSES.values() for decay in decays]
+            config = configuration(name, dataset, iterations=iterations)
+            sweep(config, dataset, variants=variants, seeds=(seed,), out=path, metrics=METRICS)
+
+
+def _generated() -> Dataset:
+    return topic_data(120, 6, 40, cardinality=1.5, seed=1)
 
 
 def configuration(name: str, dataset: Dataset, *, iterations: int) -> TrainConfig:

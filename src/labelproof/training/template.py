@@ -18,7 +18,8 @@ data:
   min_count: 1              # labels with fewer training examples are left out
 
 encoder:
-  kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options
+  kind: features            # features, tfidf, hashing, cnn, gru, pair, static, transformer, image; then its
+                            # options
 
 head:
   kind: dft                 # auto (metric, budget): the recipe, to which encoder, loss and decision do not matter;
