@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import labelproof as lp
 from labelproof.auditing.label_sets import from_lists
-from labelproof.auditing.reach import measure_reach, refuse_outside, whiten
+from labelproof.auditing.reach import measure_reach, whiten
 from labelproof.proof.regions import make_layer
 
 
@@ -119,26 +118,3 @@ def test_rows_that_are_orthogonal_to_the_data_up_to_rounding_have_no_direction()
     for bias, expected in ((-1.0, np.inf), (1.0, 0.0)):
         layer = make_layer(plane[4:5], bias=[bias], ties="inactive")
         assert measure_reach(layer, from_lists([[0]], 1), whiten(features))[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("domain", "features", "message"),
-    [
-        ("unit", [[0.6, 0.8], [3.0, 4.0]], "example 1 at a distance of 5 from a centre, where 1 is the most"),
-        ("unit", [[0.5, -0.5]], "-0.5 as feature 1 of example 0, where 0 is the least"),
-        (("ball", 2.0, [5.0, 0.0]), [[0.0, 0.0]], "example 0 at a distance of 5 from a centre, where 2 is the most"),
-        ((-1.0, 1.0), [[0.0, 1.5]], "1.5 as feature 1 of example 0, where 1 is the most"),
-        (None, [[1.0]], r"2 columns to match the weight, got shape \(1, 1\)"),
-    ],
-)
-def test_features_outside_of_the_domain_are_refused(domain, features, message):
-    weight = [[1.0, 2.0], [2.0, -1.0]]
-    with pytest.raises(ValueError, match=message):
-        refuse_outside(make_layer(weight, domain=domain), features)
-    refuse_outside(make_layer(weight, domain="unit"), [[0.6, 0.800001]])
-    refuse_outside(make_layer(weight), [[1e9, -1e9]])
-
-
-def test_an_audit_refuses_features_outside_of_its_domain():
-    with pytest.raises(ValueError, match="features must be in the domain"):
-        lp.audit(np.eye(2), [[0]], features=np.array([[3.0, 4.0], [0.0, 1.0]]), domain="unit")

@@ -27,10 +27,11 @@ from labelproof.auditing.explained import explain_most_frequent
 from labelproof.auditing.facts import layer_facts
 from labelproof.auditing.groups import conflict_labels, group_of
 from labelproof.auditing.headline import headline
+from labelproof.auditing.inside import bounds_only, refuse_outside
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names import Required, align, read_requirements
-from labelproof.auditing.reach import Whitening, measure_reach, refuse_outside, whiten
+from labelproof.auditing.reach import Whitening, measure_reach, whiten
 from labelproof.auditing.result import Audit
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
@@ -134,13 +135,15 @@ def audit(
         raise ValueError("labels must hold at least one label set, got none")
     must_have = None if required is None else read_requirements(required, aligned.names)
     whitening = None if features is None else whiten(features)
-    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain, radius=radius)
+    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
+    if radius and isinstance(domain, str) and domain == AS_FOUND:
+        assumed = bounds_only(assumed, found.n_features)
+    if features is not None:
+        refuse_outside(assumed.domain, found.n_features, features)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)
     v = verifier.verify(sets)
-    if features is not None:
-        refuse_outside(v.layer, features)
     reach = None if whitening is None else _reach(v, whitening, n_jobs, progress)
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)
