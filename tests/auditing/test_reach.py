@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 from scipy.optimize import minimize
 
-import labelproof as lp
 from labelproof.auditing import audit
 from labelproof.auditing.label_sets import from_lists
-from labelproof.auditing.reach import find_reach, measure_reach, refuse_outside, whiten
+from labelproof.auditing.reach import find_reach, measure_reach, whiten
 from labelproof.importers import ImportedLayer
 from labelproof.proof.examples import read_examples
 from labelproof.proof.reach_bounds import reach_lowers, share_bounds
@@ -161,27 +159,3 @@ def test_the_reach_in_an_audit_has_a_bar_of_its_own():
     own = measure_reach(found.verifications["data"].layer, from_lists(sets[:30], 12), whiten(features))
     assert (own <= whiten(features).distances[:30] + 1e-4).all()
     assert all(0 <= share <= 1 for share in data["reach_share"])
-
-
-@pytest.mark.parametrize(
-    ("domain", "features", "message"),
-    [
-        ("unit", [[0.6, 0.8], [3.0, 4.0]], "example 1 at a distance of 5 from a centre, where 1 is the most"),
-        ("unit", [[0.5, -0.5]], "-0.5 as feature 1 of example 0, where 0 is the least"),
-        (("ball", 2.0, [5.0, 0.0]), [[0.0, 0.0]], "example 0 at a distance of 5 from a centre, where 2 is the most"),
-        ((-1.0, 1.0), [[0.0, 1.5]], "1.5 as feature 1 of example 0, where 1 is the most"),
-        (None, [[1.0]], r"2 columns to match the weight, got shape \(1, 1\)"),
-    ],
-)
-def test_features_outside_of_the_domain_are_refused(domain, features, message):
-    weight = [[1.0, 2.0], [2.0, -1.0]]
-    for given in (features, scipy.sparse.csr_matrix(features)):
-        with pytest.raises(ValueError, match=message):
-            refuse_outside(make_layer(weight, domain=domain), given)
-    refuse_outside(make_layer(weight, domain="unit"), [[0.6, 0.800001]])
-    refuse_outside(make_layer(weight), [[1e9, -1e9]])
-
-
-def test_an_audit_refuses_features_outside_of_its_domain():
-    with pytest.raises(ValueError, match="features must be in the domain"):
-        lp.audit(np.eye(2), [[0]], features=np.array([[3.0, 4.0], [0.0, 1.0]]), domain="unit")

@@ -3,12 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from labelproof.auditing.narrow import narrow_features, said_of, within_range
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
-from labelproof.proof.domains import read_domain
 
 __all__ = ["AS_FOUND", "Assumptions", "assume", "hold_narrow"]
 
@@ -31,17 +28,9 @@ class Assumptions:
 
 
 def assume(
-    layer: ImportedLayer,
-    *,
-    rule: Any = AS_FOUND,
-    thresholds: Any = AS_FOUND,
-    domain: Any = AS_FOUND,
-    radius: bool = False,
+    layer: ImportedLayer, *, rule: Any = AS_FOUND, thresholds: Any = AS_FOUND, domain: Any = AS_FOUND
 ) -> Assumptions:
-    """Return what is assumed of a layer; the model's own thresholds go with its own rule.
-
-    With a radius, which goes with bounds only, balls of the model's own domain are left out.
-    """
+    """Return what is assumed of a layer; the model's own thresholds go with its own rule."""
     if not _is_as_found(rule):
         chosen = rule, None if _is_as_found(thresholds) else thresholds
     else:
@@ -49,12 +38,6 @@ def assume(
     size = getattr(getattr(chosen[0], "geometry", None), "size", None)
     if _is_as_found(rule) and _is_as_found(thresholds):
         size = layer.size or size
-    if _is_as_found(domain) and radius:
-        low, high, balls = read_domain(layer.domain, layer.n_features)
-        if balls:
-            bounds = tuple(end if given is None else given for given, end in ((low, -np.inf), (high, np.inf)))
-            reason = f"{layer.domain_reason} The radius goes with bounds only, so that lengths are not used."
-            return Assumptions(*chosen, bounds, reason, size)
     if _is_as_found(domain):
         return Assumptions(*chosen, layer.domain, layer.domain_reason, size)
     return Assumptions(*chosen, domain, "These inputs were asked for.", size)

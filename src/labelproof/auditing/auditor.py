@@ -28,13 +28,13 @@ from labelproof.auditing.facts import layer_facts
 from labelproof.auditing.feature_cache import FeatureCache
 from labelproof.auditing.groups import conflict_labels, group_of
 from labelproof.auditing.headline import headline
+from labelproof.auditing.inside import bounds_only, refuse_outside
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names import Aligned, Required, align, read_requirements
 from labelproof.auditing.names_by_agreement import names_by_agreement
 from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.outside import put_outside
-from labelproof.auditing.reach import refuse_outside
 from labelproof.auditing.reached import reach_of_data
 from labelproof.auditing.real_inputs import (
     MOST_EXAMPLES,
@@ -182,7 +182,9 @@ def audit(
     if not len(aligned.sets) and not aligned.apart:
         raise ValueError("labels must hold at least one label set, got none")
     must_have = None if required is None else read_requirements(required, aligned.names)
-    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain, radius=radius)
+    assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
+    if radius and isinstance(domain, str) and domain == AS_FOUND:
+        assumed = bounds_only(assumed, found.n_features)
     whole, (aligned, outside) = aligned, put_outside(aligned, assumed.size)
     if features is not None:
         real: RealInputs | None = given(features, calibration)
@@ -196,12 +198,12 @@ def audit(
     narrow: list[int] = []
     if real is not None and isinstance(domain, str) and domain == AS_FOUND:
         assumed, narrow = hold_narrow(assumed, real, found.n_features)
+    if real is not None:
+        refuse_outside(assumed.domain, found.n_features, real.examples)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)
     v = verifier.verify(sets)
-    if real is not None:
-        refuse_outside(v.layer, real.examples)
     judged = Judged(sets, counts, aligned.sets, aligned.rows, aligned.names)
     how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}
     stretched = None

@@ -8,24 +8,20 @@ six digits; the multipliers of the tight rows prove it from below (`labelproof.p
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from labelproof.foundation.threads import in_threads
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.stretch_bounds import Weighted
 
-__all__ = ["Reached", "Whitening", "find_reach", "measure_reach", "refuse_outside", "whiten"]
+__all__ = ["Reached", "Whitening", "find_reach", "measure_reach", "whiten"]
 
 Floats = npt.NDArray[np.float64]
 SLACK = 1e-6  # distance that strict inequalities keep from their boundaries
 TOLERANCE = 1e-9  # by how much a boundary may be missed, in units of 1 + |u|
-ROUNDING = 1e-4  # by which share features may leave the domain
-NUMBERS_AT_ONCE = 2**22
 NO_DIRECTION = 1e-10  # weights whose part in the data's directions is so small have none
 
 
@@ -62,45 +58,6 @@ def whiten(features: npt.NDArray[np.floating]) -> Whitening:
     scale, directions = scale[kept, None], directions[kept]
     distances = np.linalg.norm(centred @ (directions / scale).T, axis=1)
     return Whitening(mean, directions * scale, distances)
-
-
-def refuse_outside(layer: OutputLayer, features: Any) -> None:
-    """Refuse features of real examples that the domain of the layer says cannot be, but for rounding.
-
-    Examples
-    --------
-    >>> from labelproof.proof.regions import make_layer
-    >>> refuse_outside(make_layer([[1.0, 2.0]], domain="unit"), [[0.6, 0.8], [3.0, 4.0]])
-    Traceback (most recent call last):
-    ValueError: features must be in the domain, got example 1 at a distance of 5 from a centre, where 1 is the most; ...
-    """
-    rows = features if scipy.sparse.issparse(features) else np.asanyarray(features)
-    if rows.ndim != 2 or rows.shape[1] != layer.d:
-        raise ValueError(f"features must have {layer.d} columns to match the weight, got shape {rows.shape}")
-    step = max(1, NUMBERS_AT_ONCE // layer.d)
-    for start in range(0, rows.shape[0], step):
-        some = rows[start : start + step]
-        fault = _outside(layer, np.asarray(some.toarray() if scipy.sparse.issparse(some) else some, np.float64), start)
-        if fault is not None:
-            allow = "domain=None (--domain free) allows every input"
-            raise ValueError(f"features must be in the domain, got {fault}; {allow}")
-
-
-def _outside(layer: OutputLayer, values: Floats, first: int) -> str | None:
-    """Return which of some examples, numbered from the first, is out of the domain and how, or None."""
-    for bound, sign, word in ((layer.low, 1.0, "least"), (layer.high, -1.0, "most")):
-        if bound is not None:
-            wrong = np.argwhere(sign * (values - bound) < -ROUNDING * (1.0 + np.abs(values)))
-            if len(wrong):
-                i, j = wrong[0]
-                return f"{values[i, j]:.6g} as feature {j} of example {first + i}, where {bound[j]:.6g} is the {word}"
-    for ball in layer.balls:
-        lengths = np.linalg.norm(values[:, ball.start : ball.stop] - ball.centre, axis=1)
-        far = np.flatnonzero(lengths > ball.radius * (1 + ROUNDING))
-        if len(far):
-            place = f"example {first + far[0]} at a distance of {lengths[far[0]]:.6g} from a centre"
-            return f"{place}, where {ball.radius:.6g} is the most"
-    return None
 
 
 @dataclass(frozen=True, eq=False)

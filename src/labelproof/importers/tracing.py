@@ -171,8 +171,8 @@ def _scales(node: fx.Node, part: nn.Module | None) -> bool:
 def _keeps_vectors(node: fx.Node, part: nn.Module | None, name: str) -> bool:
     """Return whether a node gives vectors of features that it got, or averages of them."""
     if name == "mean":
-        dims = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim")
-        return dims == 1 or dims in ((1,), [1])
+        dims: Any = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim")
+        return isinstance(dims, int | tuple | list) and dims in (1, (1,), [1])
     if name == "getitem":
         index = node.args[1]
         return isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None) and isinstance(index[1], int)
@@ -181,7 +181,8 @@ def _keeps_vectors(node: fx.Node, part: nn.Module | None, name: str) -> bool:
 
 def _after_norm_module(part: nn.Module) -> Before:
     """Return what is known of features that a norm over the last axis returns."""
-    operation, shape = _ACTIVATIONS.get(type(part), "unknown"), getattr(part, "normalized_shape", ())
+    operation = _ACTIVATIONS.get(type(part), "unknown")
+    shape: tuple[int, ...] = tuple(getattr(part, "normalized_shape", ()))
     if operation == "unknown" or len(shape) != 1:
         return after(operation)
     weight, bias = (getattr(part, name, None) for name in ("weight", "bias"))

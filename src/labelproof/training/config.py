@@ -323,9 +323,9 @@ class TrainConfig(Section):
 def implied_head(values: Mapping[str, Any]) -> str:
     """Return the kind of head of a configuration that names none: the recipe, unless it would overrule what is said."""
     head, trainer = (values[name] if isinstance(values.get(name), Mapping) else {} for name in ("head", "trainer"))
-    said = any(values.get(name) is not None for name in ("encoder", "loss")) or set(trainer) - {"seed"}
     decision = values.get("decision")
-    said = said or (set(decision) - {"require_predictable"} if isinstance(decision, Mapping) else decision is not None)
+    decides = bool(set(decision) - {"require_predictable"}) if isinstance(decision, Mapping) else decision is not None
+    said = decides or any(values.get(name) is not None for name in ("encoder", "loss")) or set(trainer) - {"seed"}
     return "dft" if said or set(head) - HEAD_OPTIONS["auto"] else "auto"
 
 

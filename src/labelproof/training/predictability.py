@@ -175,11 +175,11 @@ class _Step:
     size: float
 
 
-def _step(certificate: Any, active: Sequence[int], weight: Floats, offset: Floats, bounds: Bounds) -> _Step:
+def _step(certificate: Any, active: npt.NDArray[np.int64], weight: Floats, offset: Floats, bounds: Bounds) -> _Step:
     """Return the step that undoes the conflict of a certificate."""
     if not isinstance(certificate, Unargmaxable):
         raise TypeError(f"certificate must be of an unargmaxable set, got {type(certificate).__name__}")
-    labels, wanted = np.array(certificate.conflict, np.int64), set(map(int, active))
+    labels, wanted = np.array(certificate.conflict, np.int64), set(active.tolist())
     largest = max(certificate.multipliers)
     shares = np.array([float(m / largest) for m in certificate.multipliers])
     on = np.array([i in wanted for i in labels.tolist()], bool)
