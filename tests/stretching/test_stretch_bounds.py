@@ -468,3 +468,25 @@ def test_a_centre_whose_products_underflow_proves_nothing():
     assert lower([2.0**-535] * 6, [0.0] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([0.0] * 6, [2.0**-535] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([1.0] * 6, [0.0] * 6, -1.0, 0.0, 1.0, **tiny) == pytest.approx(1.0)
+
+
+def test_a_sum_that_needs_nothing_more_at_the_centre_has_no_lower_bound():
+    for constant in (3.0, 0.5, 0.0):
+        for highest in (2.0, -0.5, -2.0):
+            assert lower([1.0], [0.0], constant, 0.0, highest) == 0.0
+    for highest in (-0.5, -(2.0**-51 + 2.0**-102)):  # the second makes the bottom exactly 0
+        assert lower([0.0], [0.0], -1.0, 0.0, highest) == math.inf
+    assert lower([0.0], [0.0], -(2.0**-1060), 0.0, 2.0**100) == 0.0
+
+
+def test_products_that_cancel_at_the_centre_prove_nothing():
+    """1e16 + 1 − 1e16 is 0 or 1 in floats, by the order; G(c) is 0."""
+    for centre in ([1e16, 1.0, -1e16], [1.0, 1e16, -1e16], [1e16, -1e16, 1.0]):
+        assert lower([1.0] * 3, [0.0] * 3, -1.0, 0.0, 5.0, centre=centre, largest=[1.0] * 3) == 0.0
+    found = lower([1.0, 1.0], [0.25, 0.25], -5.0, 0.0, 4.0, centre=(2.0, -2.0), largest=(1.0, 1.0))
+    assert found == pytest.approx((5 - 1.01) / (4 + 1.01 * 1.5))
+
+
+def test_the_largest_product_may_be_larger_by_its_rounding():
+    assert lower([1.0], [0.0], -1.0, 0.0, 0.0, largest=(1e16,)) < 0.2
+    assert lower([2.0**-535], [0.0], -(2.0**-1060), 0.0, 0.0, largest=(2.0**-540,)) < math.inf
