@@ -490,3 +490,50 @@ def test_products_that_cancel_at_the_centre_prove_nothing():
 def test_the_largest_product_may_be_larger_by_its_rounding():
     assert lower([1.0], [0.0], -1.0, 0.0, 0.0, largest=(1e16,)) < 0.2
     assert lower([2.0**-535], [0.0], -(2.0**-1060), 0.0, 0.0, largest=(2.0**-540,)) < math.inf
+
+
+def test_a_point_is_off_by_what_cancels_in_it():
+    """A large centre with small features, features against the centre, and features against each other."""
+    rng = np.random.default_rng(11)
+    for number in range(60):
+        features = rng.normal(size=(4, 3))
+        if number % 3 == 2:
+            features = np.vstack([features, -features + 1e-7 * rng.normal(size=(4, 3))]) * 1e8
+        centre = [features.mean(axis=0) + 1e3 * rng.normal(size=3), -features[0], np.zeros(3)][number % 3]
+        examples = read_examples(features, 3, centre=centre)
+        which = np.arange(len(features)) if number % 3 != 1 else np.array([0])
+        weights = np.full(len(which), float(rng.uniform(0.5, 1) * 10.0 ** rng.integers(0, 7)))
+        x, error = StretchBounds(make_layer(np.ones((1, 3))), examples)._point(which, weights)
+        true = exact_mixture(examples, which, weights)
+        square = sum((Fraction(a) - b) ** 2 for a, b in zip(x.tolist(), true, strict=True))
+        assert square <= Fraction(error) ** 2
+
+
+def test_the_rounding_of_the_logits_counts_besides_that_of_the_point(monkeypatch):
+    """The logit is −0.4, but three times 1.2 are 6 in floats beside 1e16, and 4 are taken away."""
+    layer, examples = make_layer(np.ones((1, 5))), read_examples(np.eye(5), 5)
+    bounds, one = StretchBounds(layer, examples), read_label_sets([[0]], 1)
+    point = [1e16, 1.2, 1.2, 1.2, -(1e16 + 4)]
+    for turn in range(5):
+        x = np.array(point[turn:] + point[:turn])
+        monkeypatch.setattr(bounds, "_point", lambda *_, x=x: (x, 0.0))
+        assert bounds._certain(one, [evidence([], [])], [0]) == [False]
+    monkeypatch.setattr(bounds, "_point", lambda *_: (np.ones(5), 0.0))
+    assert bounds._certain(one, [evidence([], [])], [0]) == [True]
+
+
+def test_exact_numbers_are_for_open_logits_only(monkeypatch):
+    layer, examples = make_layer(np.ones((1, 2))), read_examples(np.eye(2), 2)
+    monkeypatch.setattr(stretch_bounds, "exact_mixture", lambda *_: pytest.fail("floats leave this open"))
+    assert StretchBounds(layer, examples).mixture_faults(read_label_sets([[0]], 1), [evidence([0], [1.0])]) == [None]
+
+
+def test_a_logit_of_0_at_a_centre_of_0_is_not_positive():
+    for width in (1, 2):
+        layer, examples = (
+            make_layer(np.ones((1, width))),
+            read_examples(np.array([[1.0] * width, [-1.0] * width]), width),
+        )
+        bounds, sets, nothing = StretchBounds(layer, examples), read_label_sets([[0]], 1), [evidence([], [])]
+        assert bounds._certain(sets, nothing, [0]) == [False]
+        assert bounds.mixture_faults(sets, nothing) == ["label 0: expected a positive logit, got 0"]
