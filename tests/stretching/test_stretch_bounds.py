@@ -537,3 +537,25 @@ def test_a_logit_of_0_at_a_centre_of_0_is_not_positive():
         bounds, sets, nothing = StretchBounds(layer, examples), read_label_sets([[0]], 1), [evidence([], [])]
         assert bounds._certain(sets, nothing, [0]) == [False]
         assert bounds.mixture_faults(sets, nothing) == ["label 0: expected a positive logit, got 0"]
+
+
+def test_a_logit_of_0_among_tiny_examples_is_not_positive():
+    layer, examples = make_layer(np.ones((1, 1))), read_examples(np.array([[2.0**-600], [-(2.0**-600)]]), 1)
+    bounds, sets = StretchBounds(layer, examples), read_label_sets([[0]], 1)
+    assert bounds._certain(sets, [evidence([0, 1], [0.5, 0.5])], [0]) == [False]
+
+
+def test_where_nothing_is_missing_at_the_centre_only_a_strict_row_without_gain_is_infinite():
+    """G(c) = 0: infinite if G gains nothing anywhere and a label that counts must be strictly positive."""
+    examples = read_examples(np.array([[1.0], [-1.0]]), 1)
+
+    def bound(weight, theta, active=(0,), ties="inactive"):
+        layer = make_layer(np.array(weight, float)[:, None], ties=ties)
+        return exact_lower(layer, examples, np.array(active), np.arange(len(weight)), np.array(theta, float))
+
+    for gain in (2.0**-40, 0.5, 1.0, 2.0):
+        assert bound([gain], [1.0]) == 0
+    assert bound([0.0], [1.0]) == math.inf
+    assert bound([0.0, 0.0], [0.0, 1.0]) == 0  # the strict one has no part
+    assert bound([0.0, 0.0], [1.0, 1.0]) == math.inf
+    assert bound([0.0, 0.0], [0.0, 1.0], ties="open") == math.inf
