@@ -468,3 +468,94 @@ def test_a_centre_whose_products_underflow_proves_nothing():
     assert lower([2.0**-535] * 6, [0.0] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([0.0] * 6, [2.0**-535] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([1.0] * 6, [0.0] * 6, -1.0, 0.0, 1.0, **tiny) == pytest.approx(1.0)
+
+
+def test_a_sum_that_needs_nothing_more_at_the_centre_has_no_lower_bound():
+    for constant in (3.0, 0.5, 0.0):
+        for highest in (2.0, -0.5, -2.0):
+            assert lower([1.0], [0.0], constant, 0.0, highest) == 0.0
+    for highest in (-0.5, -(2.0**-51 + 2.0**-102)):  # the second makes the bottom exactly 0
+        assert lower([0.0], [0.0], -1.0, 0.0, highest) == math.inf
+    assert lower([0.0], [0.0], -(2.0**-1060), 0.0, 2.0**100) == 0.0
+
+
+def test_products_that_cancel_at_the_centre_prove_nothing():
+    """1e16 + 1 − 1e16 is 0 or 1 in floats, by the order; G(c) is 0."""
+    for centre in ([1e16, 1.0, -1e16], [1.0, 1e16, -1e16], [1e16, -1e16, 1.0]):
+        assert lower([1.0] * 3, [0.0] * 3, -1.0, 0.0, 5.0, centre=centre, largest=[1.0] * 3) == 0.0
+    found = lower([1.0, 1.0], [0.25, 0.25], -5.0, 0.0, 4.0, centre=(2.0, -2.0), largest=(1.0, 1.0))
+    assert found == pytest.approx((5 - 1.01) / (4 + 1.01 * 1.5))
+
+
+def test_the_largest_product_may_be_larger_by_its_rounding():
+    assert lower([1.0], [0.0], -1.0, 0.0, 0.0, largest=(1e16,)) < 0.2
+    assert lower([2.0**-535], [0.0], -(2.0**-1060), 0.0, 0.0, largest=(2.0**-540,)) < math.inf
+
+
+def test_a_point_is_off_by_what_cancels_in_it():
+    """A large centre with small features, features against the centre, and features against each other."""
+    rng = np.random.default_rng(11)
+    for number in range(60):
+        features = rng.normal(size=(4, 3))
+        if number % 3 == 2:
+            features = np.vstack([features, -features + 1e-7 * rng.normal(size=(4, 3))]) * 1e8
+        centre = [features.mean(axis=0) + 1e3 * rng.normal(size=3), -features[0], np.zeros(3)][number % 3]
+        examples = read_examples(features, 3, centre=centre)
+        which = np.arange(len(features)) if number % 3 != 1 else np.array([0])
+        weights = np.full(len(which), float(rng.uniform(0.5, 1) * 10.0 ** rng.integers(0, 7)))
+        x, error = StretchBounds(make_layer(np.ones((1, 3))), examples)._point(which, weights)
+        true = exact_mixture(examples, which, weights)
+        square = sum((Fraction(a) - b) ** 2 for a, b in zip(x.tolist(), true, strict=True))
+        assert square <= Fraction(error) ** 2
+
+
+def test_the_rounding_of_the_logits_counts_besides_that_of_the_point(monkeypatch):
+    """The logit is −0.4, but three times 1.2 are 6 in floats beside 1e16, and 4 are taken away."""
+    layer, examples = make_layer(np.ones((1, 5))), read_examples(np.eye(5), 5)
+    bounds, one = StretchBounds(layer, examples), read_label_sets([[0]], 1)
+    point = [1e16, 1.2, 1.2, 1.2, -(1e16 + 4)]
+    for turn in range(5):
+        x = np.array(point[turn:] + point[:turn])
+        monkeypatch.setattr(bounds, "_point", lambda *_, x=x: (x, 0.0))
+        assert bounds._certain(one, [evidence([], [])], [0]) == [False]
+    monkeypatch.setattr(bounds, "_point", lambda *_: (np.ones(5), 0.0))
+    assert bounds._certain(one, [evidence([], [])], [0]) == [True]
+
+
+def test_exact_numbers_are_for_open_logits_only(monkeypatch):
+    layer, examples = make_layer(np.ones((1, 2))), read_examples(np.eye(2), 2)
+    monkeypatch.setattr(stretch_bounds, "exact_mixture", lambda *_: pytest.fail("floats leave this open"))
+    assert StretchBounds(layer, examples).mixture_faults(read_label_sets([[0]], 1), [evidence([0], [1.0])]) == [None]
+
+
+def test_a_logit_of_0_at_a_centre_of_0_is_not_positive():
+    for width in (1, 2):
+        layer, examples = (
+            make_layer(np.ones((1, width))),
+            read_examples(np.array([[1.0] * width, [-1.0] * width]), width),
+        )
+        bounds, sets, nothing = StretchBounds(layer, examples), read_label_sets([[0]], 1), [evidence([], [])]
+        assert bounds._certain(sets, nothing, [0]) == [False]
+        assert bounds.mixture_faults(sets, nothing) == ["label 0: expected a positive logit, got 0"]
+
+
+def test_a_logit_of_0_among_tiny_examples_is_not_positive():
+    layer, examples = make_layer(np.ones((1, 1))), read_examples(np.array([[2.0**-600], [-(2.0**-600)]]), 1)
+    bounds, sets = StretchBounds(layer, examples), read_label_sets([[0]], 1)
+    assert bounds._certain(sets, [evidence([0, 1], [0.5, 0.5])], [0]) == [False]
+
+
+def test_where_nothing_is_missing_at_the_centre_only_a_strict_row_without_gain_is_infinite():
+    """G(c) = 0: infinite if G gains nothing anywhere and a label that counts must be strictly positive."""
+    examples = read_examples(np.array([[1.0], [-1.0]]), 1)
+
+    def bound(weight, theta, active=(0,), ties="inactive"):
+        layer = make_layer(np.array(weight, float)[:, None], ties=ties)
+        return exact_lower(layer, examples, np.array(active), np.arange(len(weight)), np.array(theta, float))
+
+    for gain in (2.0**-40, 0.5, 1.0, 2.0):
+        assert bound([gain], [1.0]) == 0
+    assert bound([0.0], [1.0]) == math.inf
+    assert bound([0.0, 0.0], [0.0, 1.0]) == 0  # the strict one has no part
+    assert bound([0.0, 0.0], [1.0, 1.0]) == math.inf
+    assert bound([0.0, 0.0], [0.0, 1.0], ties="open") == math.inf
