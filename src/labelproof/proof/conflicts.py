@@ -7,6 +7,7 @@ rows would be 0 > 0. The dependence is established by a float solve with a rigor
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import flint
 import numpy as np
@@ -36,7 +37,7 @@ def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Ind
     return [judged[claim] for claim in claims]
 
 
-def _claims(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[tuple[bytes, ...]]:
+def _claims(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[tuple[bytes, bytes, bytes]]:
     """Return what each conflict depends on: its rows, which of them are active, and for sums all that are."""
     claims, is_active = [], np.zeros(layer.n_labels, np.bool_)
     for active, rows in zip(sets, conflicts, strict=True):
@@ -212,10 +213,10 @@ def _factor(K: Floats) -> Floats:
     return _one_by_one(np.linalg.cholesky, K)
 
 
-def _one_by_one(function: Callable[[Floats], Floats], K: Floats) -> Floats:
+def _one_by_one(function: Callable[..., Any], K: Floats) -> Floats:
     """Apply a function from matrices to matrices to a stack; those that it refuses give NaN."""
     try:
-        return function(K).astype(np.float64, copy=False)
+        return np.asarray(function(K), np.float64)
     except np.linalg.LinAlgError:
         if len(K) == 1:
             return np.full_like(K, np.nan)

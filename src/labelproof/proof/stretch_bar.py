@@ -14,10 +14,11 @@ from labelproof.proof.examples import Examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 
-__all__ = ["ASSUMPTION", "bar_rank", "bar_value", "least_alpha", "predicted_sets", "statement"]
+__all__ = ["ASSUMPTION", "CONFIDENCE", "bar_rank", "bar_value", "least_alpha", "predicted_sets", "statement"]
 
 Floats = npt.NDArray[np.float64]
-RISK = 0.05 * (1 - 1e-9)  # that a confidence of 95 % leaves; the binomial is off by less than is taken from it
+CONFIDENCE = 0.95
+RISK = 0.05 * (1 - 1e-9)  # that this confidence leaves; the binomial is off by less than is taken from it
 ASSUMPTION = (
     "It assumes inputs drawn like these, and that model, thresholds, examples, score and α were chosen without them; "
     "each further bar costs another 5 %."
