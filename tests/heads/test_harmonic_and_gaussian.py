@@ -65,7 +65,7 @@ def test_low_frequencies_come_first_and_the_others_above_them():
     assert head.n_nodes == 101
     assert head.frequencies[:5].tolist() == [1, 2, 3, 4, 5]
     assert (head.frequencies[5:] > 5).all()
-    assert np.array_equal(head.weight.numpy(), harmonic_matrix(101, head.frequencies.numpy())[:100])
+    assert np.array_equal(head.weight.numpy() / head.scale, harmonic_matrix(101, head.frequencies.numpy())[:100])
     assert HarmonicHead(200, 100, 5, 0, random=45).features == 101
 
 

@@ -100,10 +100,10 @@ def test_an_order_can_be_loaded_into_a_head_that_was_made_without():
     assert torch.allclose(other.logits(x), x @ head.weight.T, atol=1e-5)
 
 
-@pytest.mark.parametrize("other", [{"nodes": "paper"}, {"scale": 2.0}])
+@pytest.mark.parametrize("other", [{"nodes": "paper"}, {"scale": 1.0}])
 def test_weights_of_a_head_with_other_columns_are_refused(other):
     head = DFTHead(40, 59, 5, 4, **other)
-    with pytest.raises(RuntimeError, match=r"grid: expected a DFT head of 60 nodes, scale 1\.0, got one of"):
+    with pytest.raises(RuntimeError, match=r"grid: expected a DFT head of 60 nodes, scale 2\.0, got one of"):
         DFTHead(40, 59, 5, 4).load_state_dict(head.state_dict())
 
 
@@ -171,13 +171,13 @@ def test_a_head_whose_nodes_or_frequencies_cannot_be_split_says_so():
 
 
 def test_the_paper_grid_gives_the_papers_matrix():
-    head = DFTHead(11, 30, 5, 0, nodes="paper", dtype=torch.float64)
+    head = DFTHead(11, 30, 5, 0, nodes="paper", scale=1.0, dtype=torch.float64)
     assert np.array_equal(head.weight.numpy(), dft_matrix(30, 5))
 
 
 def test_every_label_has_its_place_on_the_circle():
     places = np.random.default_rng(1).permutation(30)
-    head = DFTHead(11, 30, 5, 0, nodes="paper", order=places, dtype=torch.float64)
+    head = DFTHead(11, 30, 5, 0, nodes="paper", order=places, scale=1.0, dtype=torch.float64)
     assert np.array_equal(head.weight.numpy(), dft_matrix(30, 5)[places])
 
 
@@ -188,7 +188,7 @@ def test_nodes_of_the_fast_grid_keep_all_minors_of_one_sign():
 
 
 def test_learned_nodes_stay_in_gr_plus_and_begin_on_the_papers_grid():
-    head = DFTHead(5, 11, 2, 0, nodes="learned", dtype=torch.float64)
+    head = DFTHead(5, 11, 2, 0, nodes="learned", scale=1.0, dtype=torch.float64)
     assert np.allclose(head.weight.detach().numpy(), dft_matrix(11, 2), atol=1e-12)
     nn.init.normal_(head.node_steps, std=2.0)
     angles = head.angles()
@@ -211,8 +211,15 @@ def test_fixed_columns_are_no_parameters_and_keep_float32():
     assert torch.equal(head.double().columns, DFTHead(40, 60, 5, 4, dtype=torch.float64).columns)
 
 
+@pytest.mark.parametrize(("n", "k"), [(60, 5), (2689, 25), (983, 25), (8921, 80), (21, 10)])
+def test_rows_have_a_norm_of_about_one_by_default_and_of_two_with_random_frequencies(n, k):
+    for head, wanted in ((DFTHead(999, n, k, 0), 1.0), (HarmonicHead(999, n, k, 0), 2.0)):
+        assert math.frexp(head.scale)[0] == 0.5
+        assert wanted / 1.5 < head.weight.norm(dim=1).mean() < wanted * 1.5
+
+
 def test_scaled_columns_give_scaled_logits_and_the_same_start():
-    plain, scaled = DFTHead(11, 60, 5, 0, path="fft"), DFTHead(11, 60, 5, 0, scale=4.0, path="fft")
+    plain, scaled = DFTHead(11, 60, 5, 0, scale=1.0, path="fft"), DFTHead(11, 60, 5, 0, scale=4.0, path="fft")
     assert torch.allclose(4 * plain.weight, scaled.weight)
     x = torch.randn(3, 11)
     assert torch.allclose(scaled.logits(x), x @ scaled.weight.T, atol=1e-5)

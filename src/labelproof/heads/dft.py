@@ -50,9 +50,9 @@ class DFTHead(CyclicHead):
         How the fixed part is computed: by a transform, by two products of small matrices, or by one of the whole.
         "auto" times them once for each size of batch and keeps the fastest; under `torch.use_deterministic_algorithms`
         and in compiled code it counts operations instead, and never splits. Exported models are dense.
-    scale : float
-        Factor on the fixed columns. They have unit norm, hence entries much smaller than those of the learnable ones;
-        a power of two that makes up for it trains faster.
+    scale : float, optional
+        Factor on the fixed columns, which have unit norm, hence entries much smaller than those of the learnable ones.
+        By default the power of two for which a row of them has a norm of about 1, which trains best; 1 is as published.
     start : float, optional
         Every label begins near the probability start/n; k by default, as published.
     device, dtype
@@ -69,6 +69,7 @@ class DFTHead(CyclicHead):
 
     grid: Tensor  # (3,): what the fixed columns depend on besides k and the places, as integers
     can_split = True  # the frequencies are 0 to k
+    row_norm = 1.0  # that the default scale aims at
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class DFTHead(CyclicHead):
         order: npt.ArrayLike | None = None,
         nodes: Nodes = "fast",
         path: Path | Literal["auto"] = "auto",
-        scale: float = 1.0,
+        scale: float | None = None,
         start: float | None = None,
         device: Any = None,
         dtype: torch.dtype | None = None,
@@ -91,11 +92,13 @@ class DFTHead(CyclicHead):
             raise ValueError(
                 f"path must be 'auto', 'dense', or for nodes that are not learned 'fft' or 'split', got {path!r}"
             )
-        if not (math.isfinite(scale) and scale > 0):
+        if scale is not None and not (math.isfinite(scale) and scale > 0):
             raise ValueError(f"scale must be a positive number, got {scale}")
-        n_labels = whole_number("n_labels", n_labels, minimum=1)
-        self.nodes, self.path, self.scale = nodes, path, float(scale)
+        n_labels, k = whole_number("n_labels", n_labels, minimum=1), whole_number("k", k, minimum=1)
+        self.nodes, self.path = nodes, path
         self.n_nodes = self._count_nodes(n_labels)
+        norm = math.sqrt((2 * k + 1 + self._extra()) / self.n_nodes)
+        self.scale = 2.0 ** round(math.log2(self.row_norm / norm)) if scale is None else float(scale)
         super().__init__(
             in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype, extra=self._extra()
         )
