@@ -14,7 +14,14 @@ from labelproof.proof.examples import read_examples
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import exact_offset, make_layer
 from labelproof.proof.standalone_stretch import lower_fault, upper_fault
-from labelproof.proof.stretch_bounds import StretchBounds, exact_lower, exact_mixture, pinned_layer, total, weighted_sums
+from labelproof.proof.stretch_bounds import (
+    StretchBounds,
+    exact_lower,
+    exact_mixture,
+    pinned_layer,
+    total,
+    weighted_sums,
+)
 
 RULES = [("sigmoid", "open"), ("sigmoid", "inactive"), ("topk", "open"), ("topk", "inactive")]
 every_rule = pytest.mark.parametrize(("rule", "ties"), RULES)

@@ -278,7 +278,7 @@ def _pairs(
     layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str, Any]
 ) -> tuple[dict[str, Any], str | None]:
     """Return the part of the document on pairs of labels, and a remark where they are too many."""
-    none = {"n_pairs": None, "n_apart": None, "pairs": []}
+    none: dict[str, Any] = {"n_pairs": None, "n_apart": None, "pairs": []}
     if layer.rule != "sigmoid":
         return none, None
     try:

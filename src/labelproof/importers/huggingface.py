@@ -48,9 +48,7 @@ _BY_CONFIG = {  # the entry of the configuration that names the activation, its 
     "xlnet": ("summary_activation", "tanh", "logits_proj.weight"),
     "resnet": ("hidden_act", "relu", "classifier.1.weight"),
 }
-ADAPTED: dict[str, Any] = {
-    "architectures": []
-}  # an adapter may change what stands before the output layer, so nothing is known of it
+ADAPTED: dict[str, Any] = {"architectures": []}  # adapters may change what stands before the output layer
 _LAYER_NORM = {  # whose outputs are features, or averaged over places
     **dict.fromkeys(("bloom", "falcon", "gpt2", "gpt_neo", "gptj"), "transformer.ln_f"),
     **{name: f"{name}.layernorm" for name in ("convnext", "swin", "swinv2", "vit")},
