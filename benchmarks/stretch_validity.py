@@ -14,6 +14,7 @@ table is benchmarks/results/stretch_validity.md.
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -198,7 +199,8 @@ def verdict(rows: list[dict]) -> list[str]:
         for name, key in (("the frequencies of labels", "independent"), ("the nearest predicted set", "nearest"))
     }
     parts = [f"{name} on {', '.join(sorted(data, key=NAMES.index))}" for name, data in close.items() if data]
-    return ["", f"It tells little more (less than {LITTLE}) than {' and than '.join(parts)}."] if parts else []
+    text = f"It tells little more (less than {LITTLE}) than {' and than '.join(parts)}."
+    return ["", *textwrap.wrap(text, 120)] if parts else []
 
 
 def draw(names: list[str], rows: list[dict]) -> None:

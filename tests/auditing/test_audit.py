@@ -307,7 +307,7 @@ def test_predictions_are_a_group_of_their_own():
 
 def test_another_rule_and_wider_heads_are_advised_only_where_sets_are_lost(bottleneck):
     titles = [one["title"] for one in bottleneck[0].document["advice"]]
-    assert any("DFT head" in title for title in titles)
+    assert any(title.startswith("About 25 features") for title in titles)  # too many labels for a DFT head
     assert "Another decision rule on the same weights" in titles
     assert audit(TRIANGLE, [[0]]).document["advice"] == []
 

@@ -7,9 +7,9 @@ from scipy.optimize import minimize
 from labelproof.auditing import audit
 from labelproof.auditing.label_sets import from_lists
 from labelproof.auditing.reach import find_reach, measure_reach, whiten
+from labelproof.auditing.reach_bounds import reach_lowers, share_bounds
 from labelproof.importers import ImportedLayer
 from labelproof.proof.examples import read_examples
-from labelproof.proof.reach_bounds import reach_lowers, share_bounds
 from labelproof.proof.regions import make_layer
 
 

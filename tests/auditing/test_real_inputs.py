@@ -1,6 +1,7 @@
 """What an audit says of real inputs: features that the model computes, the bar, and the ways in which they are bad."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -350,15 +351,26 @@ def test_pairs_that_are_too_many_are_left_out_with_a_remark(monkeypatch):
 
 def test_lower_thresholds_are_advised_where_they_help_held_out_inputs(data, pipeline):
     found = layer_of(pipeline)
-    bias = found.bias.copy()
-    bias[2] -= 30.0  # a label that is never predicted, though its logit tells it well
     model = ImportedLayer(
-        found.weight, bias, "float64", "m", "k", "s", label_names=data.label_names, reads="text",
+        found.weight, found.bias - 3.5, "float64", "m", "k", "s", label_names=data.label_names, reads="text",
         features=found.features,
     )  # fmt: skip
-    audit = lp.audit(model, data, n_explained=0)
-    assert [one["label"] for one in audit.document["stretch"]["dead"]] == [2]
-    (advice,) = audit.document["advice"]
-    assert advice["title"] == "Lower thresholds for 1 of the labels that are never predicted for the examples"
-    assert "wrongly 0 times" in advice["text"]
+    (advice,) = lp.audit(model, data, n_explained=0).document["advice"]
+    assert advice["title"] == "Lower thresholds"
+    before, after = map(float, re.search(r"goes from ([\d.]+) to ([\d.]+), exact", advice["text"]).groups())
+    assert before < after
+    assert after > 0.95
     assert lp.audit(pipeline, data, n_explained=0).document["advice"] == []
+
+
+def test_a_contradiction_at_every_example_is_said_only_beyond_all_mixtures(wide):
+    from labelproof.auditing.stretched import _sentence
+
+    names = ["a", "b", "c"]
+    inside = _sentence(0.9, [0], [1], None, names)
+    assert "contradict" not in inside
+    assert inside.startswith("Mixtures of the examples give this set only from 0.90 of the way to their edge")
+    assert "a on and b off contradict each other at every example" in _sentence(1.2, [0], [1], [2], names)
+    assert _sentence(None, [0, 1], [], [], names).endswith("It predicts no label for such an example.")
+    lowers = [one["lower"] for one in wide.document["stretch"]["instructive"]]
+    assert all(low > 1 for low in lowers)

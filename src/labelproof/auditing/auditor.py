@@ -128,8 +128,8 @@ def audit(
         The share of predictions that may lie beyond the bar.
     run
         Where ``labels`` is a data set with inputs that the model can read here, and no features are given: run the
-        model to get features. Examples are those of the training part, where there is one, and other parts are for the
-        bar; else a random half of the data is for the bar.
+        model to get features; False where real inputs are no question. Examples are those of the training part, where
+        there is one, and other parts are for the bar; else a random half of the data is for the bar.
     most_inputs
         How many examples are run at most.
     cache
@@ -236,7 +236,9 @@ def audit(
             told,
             runs=found.features is not None and found.reads is not None,
             why_not=None if real is None else real.why_no_bar,
-        ),
+        )
+        if run
+        else [],
         "reach": None if reached is None else reached.facts,
         "serving": None if survives is None else _serving(dtype, survives, v),
         "advice": advise(v, n_jobs=n_jobs, seed=seed)

@@ -3,7 +3,7 @@
 With the data's mean μ and covariance C = A Aᵀ, an input is x = μ + A u, and |u| is its distance from the mean in
 whitened units. The reach of a label set is the least |u| at which the layer gives it: the projection of the origin onto
 a polyhedron. It is found by the dual active-set method over the rows that matter, as a floating-point number of about
-six digits; the multipliers of the tight rows prove it from below (`labelproof.proof.reach_bounds`).
+six digits; the multipliers of the tight rows prove it from below (`labelproof.auditing.reach_bounds`).
 """
 
 from collections.abc import Callable

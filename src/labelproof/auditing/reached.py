@@ -10,11 +10,11 @@ import scipy.sparse
 from labelproof.auditing.document import Reach
 from labelproof.auditing.groups import rounded_up
 from labelproof.auditing.reach import Whitening, find_reach, whiten
+from labelproof.auditing.reach_bounds import reach_lowers, share_bounds
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.foundation.progress import progress_bar
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
-from labelproof.proof.reach_bounds import reach_lowers, share_bounds
 from labelproof.proof.result import Verification
 from labelproof.proof.stretch_bar import ASSUMPTION, CONFIDENCE, bar_rank, bar_value, predicted_sets, statement
 

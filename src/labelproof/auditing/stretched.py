@@ -165,7 +165,8 @@ def _instructive(
     sizes = np.diff(s.label_sets.indptr)
     reasons = np.diff(s.weighted_ptr) + np.diff(s.conflict_ptr)
     candidates = np.flatnonzero(beyond & (sizes > 0))
-    order = candidates[np.lexsort((candidates, (sizes + reasons)[candidates], -judged.counts[candidates]))]
+    inside = s.lower[candidates] <= 1  # of which less can be said
+    order = candidates[np.lexsort((candidates, (sizes + reasons)[candidates], -judged.counts[candidates], inside))]
     told: set[int] = set()
     found = 0
     rows = _first_rows(judged, predictions)
@@ -224,14 +225,22 @@ def _told(
 def _sentence(
     lower: float | None, on: list[int], off: list[int], predicted: list[int] | None, names: Sequence[str]
 ) -> str:
-    how_far = (
-        "No inflation of the examples ever gives this set"
-        if lower is None
-        else f"To predict this set the model would have to go {lower:.2f} times as far as any mixture of its examples"
-    )
+    """Say how far a set lies and why; labels contradict each other at every example only where that is proven."""
     parts = [f"{_list(on, names)} on"] if on else []
     parts += [f"{_list(off, names)} off"] if off else []
-    text = f"{how_far}: with {' and '.join(parts)}, its labels contradict each other at every example."
+    decisions = " and ".join(parts)
+    if lower is None:
+        text = f"No inflation of the examples ever gives this set: {decisions} contradict each other."
+    elif lower > 1:
+        text = (
+            f"To predict this set the model would have to go at least {lower:.2f} times as far as any mixture of its "
+            f"examples: {decisions} contradict each other at every example."
+        )
+    else:
+        text = (
+            f"Mixtures of the examples give this set only from {lower:.2f} of the way to their edge, beyond the bar: "
+            f"{decisions} pull against each other."
+        )
     if predicted is None:
         return text
     return f"{text} It predicts {_list(predicted, names) if predicted else 'no label'} for such an example."
@@ -269,7 +278,7 @@ def _pairs(
     layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str, Any]
 ) -> tuple[dict[str, Any], str | None]:
     """Return the part of the document on pairs of labels, and a remark where they are too many."""
-    none = {"n_pairs": None, "n_apart": None, "pairs": []}
+    none: dict[str, Any] = {"n_pairs": None, "n_apart": None, "pairs": []}
     if layer.rule != "sigmoid":
         return none, None
     try:

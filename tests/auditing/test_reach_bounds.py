@@ -1,14 +1,17 @@
 """Bounds of the reach against exact rational arithmetic, where rounding matters too, and what proves nothing."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from labelproof.auditing.reach_bounds import AT_ONCE, reach_lowers, share_bounds
 from labelproof.proof.examples import read_examples
 from labelproof.proof.labels import read_label_sets
-from labelproof.proof.reach_bounds import AT_ONCE, reach_lowers, share_bounds
 from labelproof.proof.regions import exact_offset, make_layer
+from labelproof.proof.rounding import TINY, UNIT, relative_error
+from labelproof.proof.stretch_bounds import weighted_sums
 
 NOTHING = np.empty(0, np.int64), np.empty(0)
 
@@ -120,3 +123,68 @@ def test_rounding_never_makes_a_share_too_small():
     constant = np.tile(examples[:1], (50, 1))
     constant[:, 1] = constant[:, 2]  # the sum cancels, exactly in theory
     assert share_bounds(layer, read_examples(constant, 3), sets, weighted)[0] == 1.0
+
+
+# Numbers for which every sum is exact, so that bounds are what the formulas of their errors say, term by term
+
+
+def stated_lower(layer, mean, spread, v, v_error, constant, constant_error):
+    d, rounding = layer.d, relative_error(layer.d)
+    at_mean = math.fsum(mean * v)
+    mean_error = 1.01 * (rounding * math.fsum(abs(mean * v)) + math.fsum(abs(mean) * v_error)) + d * TINY
+    top = -(at_mean + constant) - mean_error - constant_error - 4 * UNIT * (abs(at_mean) + abs(constant))
+    along = [math.fsum(row * v) for row in spread]
+    errors = [1.01 * (rounding * math.fsum(abs(row * v)) + math.fsum(abs(row) * v_error)) + d * TINY for row in spread]
+    size = math.sqrt(math.fsum((abs(a) + e) ** 2 for a, e in zip(along, errors, strict=True)))
+    bottom = size * (1 + relative_error(len(along))) + TINY
+    return float(np.nextafter(top / bottom * (1 - 8 * UNIT), -np.inf))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_bound_holds_the_stated_errors_and_no_less(seed):
+    rng = np.random.default_rng(200 + seed)
+    weight = np.ldexp(rng.integers(-3, 4, size=(3, 4)).astype(float), 0)
+    weight[0] = [1.0, 1.0, -1.0, 2.0]
+    mean = np.ldexp(rng.integers(-3, 4, 4).astype(float), 30) * (seed % 3 > 0)
+    spread = rng.integers(-3, 4, size=(2, 4)).astype(float)
+    if seed % 2:
+        spread = np.array([[2.0**45, -(2.0**45), 0.0, 0.0], [2.0**44, 0.0, 2.0**44, 0.0]])  # both cancel for label 0
+    rows = np.array([0]) if seed % 4 < 2 else np.arange(3)
+    theta = np.ones(len(rows))
+    active = np.array([0, 2])
+    signs = np.where(np.isin(rows, active), 1.0, -1.0)
+    scale = 2.0**-18 if seed % 3 else 2.0**-12 if seed % 4 else 2.0**-700
+    bias = -(weight @ mean) * np.where(np.isin(np.arange(3), active), 1, 1) - scale * rng.integers(3, 9, 3) * [1, -1, 1]
+    layer = make_layer(weight, bias=bias)
+    v, v_error, constant, constant_error = weighted_sums(layer, active, rows, theta)
+    assert (v == signs @ weight[rows]).all()
+    for directions in (spread, spread[:1]):  # one direction alone is squared and rooted without an error
+        bound = reach_lowers(layer, mean, directions, read_label_sets([active], 3), [(rows, theta)])[0]
+        stated = stated_lower(layer, mean, directions, v, v_error, constant, constant_error)
+        assert bound == (pytest.approx(stated, rel=4e-16 if len(directions) == 1 else 2e-15) if stated > 0 else 0.0)
+
+
+def stated_share(layer, examples, v, v_error, constant, constant_error):
+    largest, d = abs(examples).max(axis=0), layer.d
+    size = math.fsum(largest * abs(v)) + abs(constant)
+    rounding = relative_error(d) + 64 * UNIT
+    error = 1.01 * (rounding * size + math.fsum(largest * v_error) + constant_error) + d * TINY
+    values = examples @ v + constant
+    highest, deviation = values.mean() + 2 * error, values.std() + 2 * error
+    return deviation**2 / (deviation**2 + highest**2) + 1e-9 if highest < 0 else 1.0
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_share_holds_the_stated_errors_and_no_less(seed):
+    rng = np.random.default_rng(300 + seed)
+    weight = np.array([[1.0, -1.0, 0.0], [2.0, 1.0, 0.0]])
+    large, step = (2.0**34, 2.0**-14) if seed % 2 else (0.0, 2.0**-14 if seed % 4 else 2.0**-400)
+    examples = np.column_stack([np.full(4, large), np.full(4, large), np.zeros(4)])
+    examples[:, 0] += step * np.array([1.0, -1.0, 1.0, -1.0]) * rng.integers(0, 3)
+    rows, active = (np.array([0]) if seed % 3 else np.array([0, 1])), np.array([0])
+    theta = np.ones(len(rows))
+    bias = np.array([-step * float(rng.integers(2, 8)), 3.0 * large])
+    layer = make_layer(weight, bias=bias)
+    one = weighted_sums(layer, active, rows, theta)
+    share = share_bounds(layer, read_examples(examples, 3), read_label_sets([active], 2), [(rows, theta)])[0]
+    assert share == pytest.approx(stated_share(layer, examples, *one), rel=1e-9)

@@ -8,7 +8,8 @@ Of inputs with this mean and covariance, whatever their distribution, at most a 
 the variance of G (Marshall and Olkin; in one direction Cantelli): so at most that share is predicted as the set. Here
 mean and variance are those of the examples themselves, so that it holds of them.
 
-Trusted code: sums carry a bound on their rounding error, rounded outwards.
+Sums carry a bound on their rounding error, rounded outwards. The reach is kept with no proof that a check reads: the
+stretch is.
 """
 
 import math
