@@ -16,8 +16,8 @@ Ints = npt.NDArray[np.int64]
 WORDS_OF_LABEL, WORDS_OF_TOPIC = 8, 40
 TOPICS = (
     "music travel cooking football history physics gardening cinema health banking weather chess sailing painting "
-    "law farming energy theatre climbing poetry railways fashion geology fishing housing tennis robots ancient- "
-    "Rome birds chemistry elections insurance dance jazz oceans archaeology cycling textiles astronomy schools "
+    "law farming energy theatre climbing poetry railways fashion geology fishing housing tennis robots castles "
+    "birds chemistry elections insurance dance jazz oceans archaeology cycling textiles astronomy schools "
     "wine photography bridges horses genetics ceramics radio mountains dentistry opera forests trade skiing maps "
     "bees museums dogs aviation novels glaciers coffee markets harbours languages"
 )

@@ -23,7 +23,7 @@ class Card:
     how_far: str
     text: str | None
     predicted: tuple[str, ...] | None
-    where: str  # these labels contradict each other
+    why: str
     on: tuple[Pull, ...]
     off: tuple[Pull, ...]
 
@@ -144,7 +144,14 @@ def _card(one: Instructive, facts: StretchFacts, names: Sequence[str]) -> Card:
         how_far=f"stretch {times(one['lower'])} at least{beside}" if one["lower"] is not None else "stretch ∞",
         text=one["text"],
         predicted=None if one["predicted"] is None else named(one["predicted"]),
-        where="at every real input" if one["lower"] is None or one["lower"] > 1 else "at every mixture that is nearer",
+        why=_why(one),
         on=pulls(named(one["on"]), on, "on", largest),
         off=pulls(named(one["off"]), off, "off", largest),
     )
+
+
+def _why(one: Instructive) -> str:
+    where = "at every real input" if one["lower"] is None or one["lower"] > 1 else "at every mixture that is nearer"
+    if len(one["on"]) + len(one["off"]) == 1:
+        return f"This label is {'off' if one['on'] else 'on'} {where}:"
+    return f"These labels, so weighted, contradict each other {where}:"

@@ -54,16 +54,16 @@ def number(value: float | None) -> str:
 
 
 def times(value: float | None) -> str:
-    """Write a proven stretch, rounded down; None is infinite.
+    """Write a proven stretch with three digits that count, rounded down; None is infinite.
 
     Examples
     --------
-    >>> times(1.6399), times(12.345), times(0.0), times(None)
-    ('1.63', '12.3', '0', '∞')
+    >>> times(1.6399), times(12.345), times(0.9056), times(0.0), times(None)
+    ('1.63', '12.3', '0.905', '0', '∞')
     """
     if value is None:
         return "∞"
-    if value == 0:
+    if value <= 0:
         return "0"
-    digits = max(0, 2 - max(0, math.floor(math.log10(value))))
+    digits = min(9, max(0, 2 - math.floor(math.log10(value))))
     return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:,.{digits}f}"

@@ -3,10 +3,11 @@
 import { element, labelName, listed, plural } from "./elements.js";
 import { balance, paragraph } from "./panels.js";
 
-// A proven bound, rounded down; null is infinite.
+// A proven bound with three digits that count, rounded down; null is infinite.
 function times(value) {
   if (value === null) return "∞";
-  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  if (value <= 0) return "0";
+  const digits = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(value))));
   return (Math.floor(value * 10 ** digits + 1e-9) / 10 ** digits).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 

@@ -47,8 +47,8 @@ function writeNumber(value) {
 // A proven stretch, rounded down; null is infinite.
 function writeTimes(value) {
   if (value === null) return "∞";
-  if (value === 0) return "0";
-  const digits = Math.max(0, 2 - Math.max(0, Math.floor(Math.log10(value))));
+  if (value <= 0) return "0";
+  const digits = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(value))));
   const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return (Math.floor(value * 10 ** digits + 1e-9) / 10 ** digits).toLocaleString("en-US", format);
 }
