@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Difference:
-    """The first method's value minus the second's, and the middle 95 % of what resamples give."""
+    """The first method's value minus the second's, and the middle 95 % of what resamples give; NaN where none are."""
 
     value: float
     low: float
@@ -35,10 +35,12 @@ class Difference:
 def difference(pairs: Iterable[tuple[Row, Row]], metric: str, folder: Path) -> Difference:
     """Compare two methods in a metric, over the rows of all seeds."""
     pairs, place = list(pairs), METRICS.index(metric)
+    value = float(np.mean([first[metric] - second[metric] for first, second in pairs]))
+    if any("origin" in row for pair in pairs for row in pair):
+        return Difference(value, np.nan, np.nan)
     gaps = [np.subtract(*(_values(row, folder)[place] for row in pair)) for pair in pairs]
     low, high = np.quantile(np.mean(gaps, axis=0), (0.025, 0.975))
-    value = np.mean([first[metric] - second[metric] for first, second in pairs])
-    return Difference(float(value), float(low), float(high))
+    return Difference(value, float(low), float(high))
 
 
 def _values(row: Row, folder: Path) -> Any:

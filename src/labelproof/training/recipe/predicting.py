@@ -84,4 +84,4 @@ def network_seconds(folds: Folds, width: int) -> float:
     """Return what training the networks will take."""
     n, n_labels = folds.labels.shape
     steps = EPOCHS * folds.n_folds * n / 64
-    return steps * (2e-3 + 3e-9 * 512 * (width + n_labels) * 3)
+    return steps * (1e-3 + 1.5e-9 * 512 * (width + n_labels) * 3)
