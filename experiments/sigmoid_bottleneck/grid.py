@@ -25,8 +25,7 @@ HEADS = (
     "bottleneck, k/n start",
     "bottleneck, as many features",
     "dft, as many parameters",
-    "gaussian",
-    "code",
+    "guaranteed",
 )
 
 
@@ -69,8 +68,7 @@ class Task:
                 "head.d": width + 2 * k + 1,
                 "head.start": start,
             },
-            "gaussian": {"head.kind": "gaussian", "head.k": k, "head.slack": width},
-            "code": {"head.kind": "code", "head.k": k, "head.slack": width},
+            "guaranteed": {"head.kind": "guaranteed", "head.slack": width},
         }
         if fewer > 0:
             found["dft, as many parameters"] = {"head.kind": "dft", "head.k": k, "head.slack": fewer}
@@ -138,6 +136,7 @@ def verified(fitted: Fitted, *, test: Dataset, at: int) -> dict[str, Any]:
         "f1@k": float(score(known.labels, model.logits(inputs))),
         "verification seconds": round(seconds, 2),
         "epochs": [round(row[f"f1@{at}"], 5) for row in fitted.history],
+        "head": {"kind": fitted.config.head.kind, **fitted.config.head.options},
         "epoch seconds": round(sum(row["seconds"] for row in fitted.history) / len(fitted.history), 3),
     }
 

@@ -7,7 +7,7 @@ from experiments.sigmoid_bottleneck.grid import HEADS, share
 from labelproof.pictures.canvas import new_figure, save_figure
 from labelproof.training import RunRecord
 
-COLOURS = dict(zip(HEADS, ("#b23b3b", "#1f5fa8", "#e08a3c", "#8a5a2b", "#5ba3d0", "#3a8f4a", "#7a56a8"), strict=True))
+COLOURS = dict(zip(HEADS, ("#b23b3b", "#1f5fa8", "#e08a3c", "#8a5a2b", "#5ba3d0", "#3a8f4a"), strict=True))
 
 
 def draw(heads: dict[str, dict[int, list[RunRecord]]], path: Path, title: str) -> None:

@@ -58,7 +58,7 @@ def mean_log(rows: list[Row], value: str, **setting: Any) -> float | None:
 def draw(rows: list[Row], path: Path) -> None:
     """Draw one panel for each layer: the radius that 99 of 100 sets exceed, by n, one line for each k."""
     figure = new_figure(3.3 * len(LAYERS), 3.8)
-    panels = figure.subplots(1, len(LAYERS), sharey=True)
+    panels = figure.subplots(1, len(LAYERS), sharex=True, sharey=True)
     for axes, (layer, title) in zip(panels, LAYERS.items(), strict=True):
         for k in sorted({row["setting"]["k"] for row in rows}):
             sizes = sorted({row["setting"]["n"] for row in rows})

@@ -21,6 +21,7 @@ def command(name, *words):
     import_module(f"experiments.{name}.__main__").main([str(word) for word in words])
 
 
+@pytest.mark.filterwarnings("ignore:the guarantee is for sets of up to")
 @pytest.mark.parametrize("name", ["sparsemax", "sigmoid_bottleneck", "sigmoid_f1"])
 def test_a_smoke_run_writes_its_page_and_is_not_repeated(name, tmp_path):
     command(name, "--smoke", "--out", tmp_path)
