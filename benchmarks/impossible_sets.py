@@ -143,32 +143,42 @@ def share(row, low=0, high=10**9):
 
 
 def draw(rows, path):
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(11, 7.6), layout="constrained")
+    (by_cost, by_size), (by_threshold, f1) = axes
     for k, (name, group) in enumerate(groupby(rows, key=lambda row: row["name"])):
-        mine = list(group)
+        mine, colour = list(group), f"C{k}"
         at_zero = sorted((row for row in mine if row["threshold"] == 0), key=lambda row: row["cost"])
-        colour = f"C{k}"
-        axes[0].plot([r["cost"] for r in at_zero], [100 * share(r)[0] for r in at_zero], "o-", color=colour, label=name)
-        usual = [row for row in mine if row["cost"] == 0.3]
-        bins = [share(row, *size) for row in usual if row["threshold"] == 0 for size in SIZES]
-        places = [i for i, (_, n) in enumerate(bins) if n >= 5]
-        axes[1].plot(places, [100 * bins[i][0] for i in places], "o-", color=colour)
-        usual.sort(key=lambda row: -row["threshold"])
-        axes[2].plot([r["threshold"] for r in usual], [100 * share(r)[0] for r in usual], "o-", color=colour)
-        axes[2].plot([r["threshold"] for r in usual], [100 * r["micro-f1"] for r in usual], "x:", color=colour)
-    axes[0].set(xscale="log", xlabel="C", ylabel="impossible sets, %", title="at threshold 0")
-    axes[0].set_xticks(sorted({row["cost"] for row in rows}), [f"{c:g}" for c in sorted({row["cost"] for row in rows})])
-    axes[0].minorticks_off()
-    labels = [f"{a}" if a == b else f"{a}–{b}" if b < 99 else f"≥ {a}" for a, b in SIZES]
-    axes[1].set_xticks(range(len(SIZES)), labels)
-    axes[1].set(xlabel="labels of the set", ylabel="impossible sets, %", title="C = 0.3, threshold 0")
-    axes[2].set(xlabel="threshold", ylabel="%", title="C = 0.3: impossible sets (solid), micro-F1 (dotted)")
-    axes[2].invert_xaxis()
-    for axis in axes:
+        by_cost.plot([r["cost"] for r in at_zero], [100 * share(r)[0] for r in at_zero], "o-", color=colour, label=name)
+        for cost, line in ((0.1, "o-"), (0.3, "x--")):
+            some = sorted((row for row in mine if row["cost"] == cost), key=lambda row: -row["threshold"])
+            for row in some[:1]:
+                bins = [share(row, *size) for size in SIZES]
+                places = [i for i, (_, n) in enumerate(bins) if n >= 5]
+                by_size.plot(places, [100 * bins[i][0] for i in places], line, color=colour)
+            thresholds = [row["threshold"] for row in some]
+            by_threshold.plot(thresholds, [100 * share(row)[0] for row in some], line, color=colour)
+            f1.plot(thresholds, [row["micro-f1"] for row in some], line, color=colour)
+    costs = sorted({row["cost"] for row in rows})
+    by_cost.set(xscale="log", xlabel="C", title="Impossible true label sets, threshold 0")
+    by_cost.set_xticks(costs, [f"{cost:g}" for cost in costs])
+    by_cost.minorticks_off()
+    by_cost.legend()
+    by_size.set_xticks(range(len(SIZES)), [size_words(*size) for size in SIZES])
+    by_size.set(xlabel="labels of the set", title="By number of labels: C = 0.1 (solid), 0.3 (dashed)")
+    by_threshold.set(xlabel="threshold", title="Lower thresholds: C = 0.1 (solid), 0.3 (dashed)")
+    f1.set(xlabel="threshold", ylabel="micro-F1 on the test part", title="What that does to F1")
+    for axis in (by_cost, by_size, by_threshold):
         axis.set_ylim(bottom=0)
+        axis.set_ylabel("impossible sets, %")
+    for axis in (by_threshold, f1):
+        axis.invert_xaxis()
+    for axis in axes.flat:
         axis.grid(alpha=0.3)
-    axes[0].legend()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=100)
+
+
+def size_words(least, most):
+    return f"{least}" if least == most else f"{least}–{most}" if most < 99 else f"≥ {least}"
 
 
 def percent(value):
@@ -186,7 +196,7 @@ def report(rows, changes):
         counts = f"{(status == 0).sum():,} ({percent((status == 0).mean())}) | {(status < 0).sum():,}"
         times = f"{row['ms']:.2f} | {row['once']:.1f} | {row['micro-f1']:.3f}"
         lines.append(f"| {row['name']} | {shape} | {row['cost']:g} | {of} | {counts} | {times} |")
-    heads = [f"{a}" if a == b else f"{a}–{b}" if b < 99 else f"≥ {a}" for a, b in SIZES]
+    heads = [size_words(*size) for size in SIZES]
     lines += ["", f"| impossible, by labels of the set | C | {' | '.join(heads)} |", f"|---|---|{'---|' * len(heads)}"]
     for row in at_zero:
         cells = [share(row, *size) for size in SIZES]

@@ -362,3 +362,11 @@ def test_an_empty_query_shows_the_most_frequent_labels(fevers):
 def test_a_layer_with_very_many_features_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="fewer features for its 2 labels, got 5000: labelproof audit takes it"):
         make_app(layer_of(np.ones((2, 5000))))
+
+
+def test_balls_of_the_models_own_domain_are_left_out_and_others_refused():
+    own = layer_of(TRIANGLE, domain="unit", domain_reason="Rows of length 1.")
+    layer = make_prover(own).layer
+    assert (layer.balls, layer.low.tolist()) == ((), [0.0, 0.0])
+    with pytest.raises(ValueError, match=r"the explorer takes domains of bounds only, got \('ball', 2.0\)"):
+        make_prover(own, domain=("ball", 2.0))

@@ -18,13 +18,13 @@ ROUNDING = 1e-4  # by which share features may leave the domain
 ALLOW = "domain=None (--domain free) allows every input"
 
 
-def bounds_only(assumed: Assumptions, n_features: int) -> Assumptions:
-    """Return assumptions without the balls of the domain, as a radius needs them."""
+def bounds_only(assumed: Assumptions, n_features: int, *, what: str = "The radius") -> Assumptions:
+    """Return assumptions without the balls of the domain, for what goes with bounds only."""
     low, high, balls = read_domain(assumed.domain, n_features)
     if not balls:
         return assumed
     bounds = tuple(end if given is None else given for given, end in ((low, -np.inf), (high, np.inf)))
-    reason = f"{assumed.domain_reason} The radius goes with bounds only, so that lengths are not used."
+    reason = f"{assumed.domain_reason} {what} goes with bounds only, so that lengths are not used."
     return replace(assumed, domain=bounds, domain_reason=reason)
 
 

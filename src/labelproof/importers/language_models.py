@@ -65,6 +65,8 @@ def read_vocabulary(path: str | os.PathLike[str], *, weight_key: str | None = No
     ModelFormatError, DataFormatError
         In one sentence that begins with the folder's name.
     """
+    from labelproof.importers.huggingface import is_hugging_face
+
     place = Path(path)
     from labelproof.importers.huggingface import is_hugging_face
 
@@ -79,6 +81,8 @@ def read_vocabulary(path: str | os.PathLike[str], *, weight_key: str | None = No
 
 
 def _of_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLayer:
+    from labelproof.importers.huggingface import tensors_of_folder
+
     config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
     if not isinstance(config, dict):
         raise ValueError("expected an object in config.json, got another value")
