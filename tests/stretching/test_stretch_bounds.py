@@ -559,3 +559,17 @@ def test_where_nothing_is_missing_at_the_centre_only_a_strict_row_without_gain_i
     assert bound([0.0, 0.0], [0.0, 1.0]) == 0  # the strict one has no part
     assert bound([0.0, 0.0], [1.0, 1.0]) == math.inf
     assert bound([0.0, 0.0], [0.0, 1.0], ties="open") == math.inf
+
+
+def test_the_slack_of_either_side_leaves_a_set_open():
+    active = np.array([0])
+    for rule, z, slack, expected in [
+        ("topk", [1.0, 0.9], [0.2, 0.05], False),
+        ("topk", [1.0, 0.9], [0.05, 0.2], False),
+        ("topk", [1.0, 0.9], [0.03, 0.03], True),
+        ("sigmoid", [1.0, -1.0], [0.5, 0.5], True),
+        ("sigmoid", [1.0, -1.0], [1.5, 0.5], False),
+        ("sigmoid", [1.0, -1.0], [0.5, 1.5], False),
+    ]:
+        layer = make_layer(np.eye(2), rule=rule)
+        assert stretch_bounds._is_predicted(layer, active, np.array(z), np.array(slack)) == expected
