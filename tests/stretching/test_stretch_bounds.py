@@ -468,6 +468,8 @@ def test_a_centre_whose_products_underflow_proves_nothing():
     assert lower([2.0**-535] * 6, [0.0] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([0.0] * 6, [2.0**-535] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([1.0] * 6, [0.0] * 6, -1.0, 0.0, 1.0, **tiny) == pytest.approx(1.0)
+    tiny["largest"] = [2.0**-540] * 6
+    assert lower([2.0**-535] * 6, [0.0] * 6, -(3 * 2.0**-1074), 0.0, 0.0, **tiny) == 0.0
 
 
 def test_a_sum_that_needs_nothing_more_at_the_centre_has_no_lower_bound():
@@ -499,6 +501,7 @@ def test_a_point_is_off_by_what_cancels_in_it():
         features = rng.normal(size=(4, 3))
         if number % 3 == 2:
             features = np.vstack([features, -features + 1e-7 * rng.normal(size=(4, 3))]) * 1e8
+        features = np.abs(features) if number % 3 == 1 else features
         centre = [features.mean(axis=0) + 1e3 * rng.normal(size=3), -features[0], np.zeros(3)][number % 3]
         examples = read_examples(features, 3, centre=centre)
         which = np.arange(len(features)) if number % 3 != 1 else np.array([0])
