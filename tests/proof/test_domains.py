@@ -171,5 +171,6 @@ def test_bounds_are_one_number_or_one_for_each():
     low, high, balls = read_domain((-1, [1, 2, np.inf]), 3)
     assert (low.tolist(), high.tolist(), balls) == ([-1, -1, -1], [1, 2, np.inf], ())
     assert read_domain((2.0, 2.0), 1).low.tolist() == [2.0]
+    assert read_domain((np.zeros(3), np.ones(3)), 3).high.tolist() == [1, 1, 1]
     low[0] = 5  # a copy of its own
     assert read_domain([-1, 1], 2).low.tolist() == [-1, -1]

@@ -474,6 +474,8 @@ def test_a_centre_whose_products_underflow_proves_nothing():
     assert lower([2.0**-535] * 6, [0.0] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([0.0] * 6, [2.0**-535] * 6, -(3 * 2.0**-1074), 0.0, 1.0, **tiny) == 0.0
     assert lower([1.0] * 6, [0.0] * 6, -1.0, 0.0, 1.0, **tiny) == pytest.approx(1.0)
+    tiny["largest"] = [2.0**-540] * 6
+    assert lower([2.0**-535] * 6, [0.0] * 6, -(3 * 2.0**-1074), 0.0, 0.0, **tiny) == 0.0
 
 
 def test_a_sum_that_needs_nothing_more_at_the_centre_has_no_lower_bound():
@@ -505,6 +507,7 @@ def test_a_point_is_off_by_what_cancels_in_it():
         features = rng.normal(size=(4, 3))
         if number % 3 == 2:
             features = np.vstack([features, -features + 1e-7 * rng.normal(size=(4, 3))]) * 1e8
+        features = np.abs(features) if number % 3 == 1 else features
         centre = [features.mean(axis=0) + 1e3 * rng.normal(size=3), -features[0], np.zeros(3)][number % 3]
         examples = read_examples(features, 3, centre=centre)
         which = np.arange(len(features)) if number % 3 != 1 else np.array([0])
@@ -565,3 +568,17 @@ def test_where_nothing_is_missing_at_the_centre_only_a_strict_row_without_gain_i
     assert bound([0.0, 0.0], [0.0, 1.0]) == 0  # the strict one has no part
     assert bound([0.0, 0.0], [1.0, 1.0]) == math.inf
     assert bound([0.0, 0.0], [0.0, 1.0], ties="open") == math.inf
+
+
+def test_the_slack_of_either_side_leaves_a_set_open():
+    active = np.array([0])
+    for rule, z, slack, expected in [
+        ("topk", [1.0, 0.9], [0.2, 0.05], False),
+        ("topk", [1.0, 0.9], [0.05, 0.2], False),
+        ("topk", [1.0, 0.9], [0.03, 0.03], True),
+        ("sigmoid", [1.0, -1.0], [0.5, 0.5], True),
+        ("sigmoid", [1.0, -1.0], [1.5, 0.5], False),
+        ("sigmoid", [1.0, -1.0], [0.5, 1.5], False),
+    ]:
+        layer = make_layer(np.eye(2), rule=rule)
+        assert stretch_bounds._is_predicted(layer, active, np.array(z), np.array(slack)) == expected
