@@ -152,6 +152,25 @@ def test_rounding_of_the_residual_is_part_of_it(monkeypatch):
         square = np.array([(share * unit / truth.min()) ** 2])
         monkeypatch.setattr(conflicts, "_least_square", lambda K, square=square: (square, K))
         assert bool(_surely_positive(K)[0]) == expected
+    K[:, :-1] *= 1000  # now the products are that much larger than their sum
+    unit = relative_error(4) * np.linalg.norm(np.abs(K[0]) @ np.abs(truth) + np.eye(4)[:, -1:])
+    square = np.array([(0.5 * unit / truth.min()) ** 2])
+    monkeypatch.setattr(conflicts, "_least_square", lambda K, square=square: (square, K))
+    assert not _surely_positive(K)[0]
     for nothing in (0.0, -1.0, np.nan):
         monkeypatch.setattr(conflicts, "_least_square", lambda K, nothing=nothing: (np.array([nothing]), K))
         assert not _surely_positive(K)[0]
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_rounding_adds_to_a_residual_of_either_sign(sign, monkeypatch):
+    monkeypatch.setattr(conflicts, "relative_error", lambda _: 1e-6)
+    K, e = matrix(system([0.5, 0.6, 0.7, 0.9])), np.eye(4)[:, -1:]
+    truth = np.linalg.solve(K[0], e)
+    share = 1e-6 * (np.abs(K[0]) @ np.abs(truth) + e)
+    guess = np.linalg.solve(K[0], e - sign * share)  # whose residual is as large as the share
+    monkeypatch.setattr(conflicts, "_solution", lambda *_: guess)
+    for times, expected in ((1.5, False), (2.5, True)):
+        square = np.array([(times * np.linalg.norm(share) / guess.min()) ** 2])
+        monkeypatch.setattr(conflicts, "_least_square", lambda K, square=square: (square, K))
+        assert bool(_surely_positive(K)[0]) == expected

@@ -150,9 +150,9 @@ def _surely_positive(K: Floats) -> npt.NDArray[np.bool_]:
     with np.errstate(all="ignore"):
         square, L = _least_square(K)
         guess = np.stack([_solution(matrix, factor, e) for matrix, factor in zip(K, L, strict=True)])
-        residual = np.abs(e - K @ guess) + unit * (np.abs(K) @ np.abs(guess) + e) + 1e-300  # where products underflow
+        residual = np.abs(e - K @ guess) + unit * (np.abs(K) @ np.abs(guess) + e)  # far above what underflow can do
         away = 1.01 * np.linalg.norm(residual, axis=(1, 2))
-        return (square > 0) & (away < np.sqrt(square) * guess.min(axis=(1, 2)))
+        return away < np.sqrt(square) * guess.min(axis=(1, 2))  # NaN where the bound is negative
 
 
 def _least_square(K: Floats) -> tuple[Floats, Floats]:

@@ -196,9 +196,9 @@ def _escalate(
     """Decide one label set with ever more digits, at last exactly; None if the deadline passes before."""
     try:
         if conflicts_weakly:
-            found = _on_the_boundary(job, one, start, deadline)
-            if not found.reason:
-                return found
+            boundary = _on_the_boundary(job, one, start, deadline)
+            if not boundary.reason:
+                return boundary
         for evidence, rows in _finer_searches(job, one, start, deadline):
             if not evidence.reason:
                 return evidence
