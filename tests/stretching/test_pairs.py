@@ -84,6 +84,15 @@ def test_negative_multipliers_prove_nothing_of_a_pair():
         replace(p, multipliers=-p.multipliers).check()
 
 
+@pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning")
+def test_multipliers_that_overflow_prove_nothing_of_a_pair():
+    features = np.array([[9.0, -9.0], [-9.0, 9.0], [-1.0, -1.0]])
+    p = lp.stretch_pairs(np.eye(2), [[0, 1]], features, bias=[-0.2, -0.2])
+    forged = replace(p, multipliers=np.full_like(p.multipliers, 1e38), lower=np.array([np.inf]))
+    with pytest.raises(lp.CertificateError, match="is not proven"):
+        forged.check()
+
+
 def test_too_many_pairs_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="every must be left out with more than 1,000,000 pairs, got 2,000 labels"):
         lp.stretch_pairs(np.ones((2000, 1)), [[0]], [[1.0]], every=True)

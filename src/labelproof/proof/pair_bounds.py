@@ -59,10 +59,7 @@ class LogitTable:
         size = (exact * (np.abs(self.centre) + self.centre_error)[pairs]).sum(axis=1)
         top -= 1.01 * ((exact * self.centre_error[pairs]).sum(axis=1) + 8 * UNIT * size) + TINY
         bottom = highest.reshape(-1) + 1.01 * error
-        sound = (np.isfinite(exact) & (exact >= 0)).all(axis=1) & (top > 0)
-        with np.errstate(all="ignore"):
-            bounds = np.where(bottom > 0, top / bottom * (1 - 8 * UNIT), np.inf)
-        return np.where(sound, bounds, 0.0)
+        return np.where((np.isfinite(exact) & (exact >= 0)).all(axis=1), _quotient(top, bottom), 0.0)
 
     def uppers(self, pairs: Indices, examples: Indices, weights: Floats) -> Floats:
         """Return an upper bound of the stretch of each pair, from two examples (n, 2) and weights; inf if none."""
@@ -82,9 +79,7 @@ class LogitTable:
         """Return a lower bound of the stretch at which each label is on by itself, the others free."""
         top = -self.centre - 1.01 * self.centre_error
         bottom = self.beyond.max(axis=1).astype(np.float64) + 1.01 * self.beyond_error
-        with np.errstate(all="ignore"):
-            bounds = np.where(bottom > 0, top / bottom * (1 - 8 * UNIT), np.inf)
-        return np.where(top > 0, bounds, 0.0)
+        return _quotient(top, bottom)
 
 
 def logit_table(layer: OutputLayer, examples: Examples, labels: Indices, *, slacks: float = 1.0) -> LogitTable:
@@ -115,6 +110,14 @@ def logit_table(layer: OutputLayer, examples: Examples, labels: Indices, *, slac
         centre = at_centre + layer.offset[labels]
         centre_error += np.abs(layer.offset_error[labels]) + 4 * UNIT * (np.abs(at_centre) + np.abs(centre))
     return LogitTable(beyond, centre, slacks * beyond_error, slacks * centre_error)
+
+
+def _quotient(top: Floats, bottom: Floats) -> Floats:
+    """Return top / bottom, rounded down, or infinity where the bottom is not positive; 0 where nothing is proven."""
+    sound = (top > 0) & np.isfinite(top) & np.isfinite(bottom)
+    with np.errstate(all="ignore"):
+        bounds = np.where(bottom > 0, top / bottom * (1 - 8 * UNIT), np.inf)
+    return np.where(sound, bounds, 0.0)
 
 
 def _largest(beyond: npt.NDArray[np.float32], a: int, b: int, theta_a: np.float32, theta_b: np.float32) -> np.float32:
