@@ -157,7 +157,7 @@ def _scales(axis: Axes, rows: Rows) -> None:
         axis.plot([row_norm(row) for row in some], [row["f1@10"] for row in some], "o-", color=KINDS[kind], label=kind)
     axis.set_xscale("log", base=2)
     axis.set_xlabel("norm of a row of the fixed columns")
-    axis.legend(loc="center left" if rows[0]["labels"] < 1000 else "upper left")
+    axis.legend(loc="upper left")
 
 
 def main() -> None:

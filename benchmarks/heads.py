@@ -83,6 +83,7 @@ def measure(processor: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--measure", choices=PROCESSORS, help="print the rows of one processor")
+    parser.add_argument("--threads", nargs="+", default=["1", "2"], help="two tell something on idle cores only")
     options = parser.parse_args()
     if options.measure:
         measure(options.measure)
@@ -99,7 +100,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for processor, variables in PROCESSORS.items():
-        for threads in ("1", "2"):
+        for threads in options.threads:
             counts = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads)
             command = [sys.executable, __file__, "--measure", processor]
             done = subprocess.run(  # noqa: S603 - ourselves
