@@ -29,7 +29,7 @@ from labelproof.models import Model
 HERE = Path(__file__).parent
 KEPT = HERE / "weights" / "audits"
 TEXTS = 4_000  # of arxiv for training, for time: the encoder reads about 60 a second and core
-N_TEST = 2_400  # texts of the data that an audit runs the model on, a half of them for the bar
+N_TEST, N_MESH = 2_400, 1_200  # texts of the data that an audit runs the model on, a half of them for the bar
 TOKENS = 64
 
 
@@ -49,7 +49,7 @@ def mesh_pubmed(folder: Path) -> tuple[Path, list[str]]:
 
     trained = load_wide("mesh_pubmed")
     data = lp.load_dataset("mesh_pubmed")
-    test = data.select(parts_of("mesh_pubmed", len(data))[1][:N_TEST]).restrict_to(trained.names, unknown="drop")
+    test = data.select(parts_of("mesh_pubmed", len(data))[1][:N_MESH]).restrict_to(trained.names, unknown="drop")
     options = {"path": str(encoder_folder()), "pooling": "mean", "max_tokens": TOKENS}
     encoder = encoders.build("transformer", ["a text"], **options)
     head = LinearHead(trained.weight.shape[1], len(trained.names))
