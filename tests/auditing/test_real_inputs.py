@@ -371,6 +371,8 @@ def test_a_contradiction_at_every_example_is_said_only_beyond_all_mixtures(wide)
     assert "contradict" not in inside
     assert inside.startswith("Mixtures of the examples give this set only from 0.90 of the way to their edge")
     assert "a on and b off contradict each other at every example" in _sentence(1.2, [0], [1], [2], names)
+    assert _sentence(1.2, [0], [], None, names).endswith("of its examples: a is off at all of these.")
+    assert _sentence(0.9, [], [1], None, names).endswith("beyond the bar: b is on before.")
     assert _sentence(None, [0, 1], [], [], names).endswith("It predicts no label for such an example.")
     lowers = [one["lower"] for one in wide.document["stretch"]["instructive"]]
     assert all(low > 1 for low in lowers)

@@ -15,7 +15,7 @@ from labelproof.auditing.real_inputs import RealInputs
 from labelproof.proof.domains import read_domain
 from labelproof.proof.examples import read_examples
 
-__all__ = ["narrow_features", "said_of", "within_range"]
+__all__ = ["narrow_features", "said_of", "usual_range", "within_range"]
 
 Floats = npt.NDArray[np.float64]
 HARDLY = 1e-6  # of the range of a usual feature
@@ -37,24 +37,33 @@ def narrow_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Fl
             np.minimum(low, block.min(axis=0), out=low)
             np.maximum(high, block.max(axis=0), out=high)
     ranges = high - low
-    usual = float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
-    return np.flatnonzero(ranges <= HARDLY * usual), low, high
+    return np.flatnonzero(ranges <= HARDLY * usual_range(ranges)), low, high
+
+
+def usual_range(ranges: Floats) -> float:
+    """Return the median of the ranges of features that vary at all; 0 if none does."""
+    return float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
 
 
 def within_range(domain: Any, which: npt.NDArray[np.int64], low: Floats, high: Floats) -> Any:
-    """Return a domain in which some features lie within their range; a domain of balls is left as it is.
+    """Return a domain in which some features lie within a millionth of the usual range of their own.
+
+    A domain of balls is left as it is.
 
     Examples
     --------
-    >>> within_range(None, np.array([1]), np.array([-1.0, 0.0]), np.array([1.0, 0.5]))
-    (array([-inf,   0.]), array([inf, 0.5]))
+    >>> low, high = within_range(None, np.array([1]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
+    >>> low.tolist(), high.tolist()
+    ([-inf, -2e-06], [inf, 2e-06])
     """
     bounds = read_domain(domain, len(low))
     if bounds.balls:
         return domain
     lowest = np.full(len(low), -np.inf) if bounds.low is None else bounds.low.copy()
     highest = np.full(len(low), np.inf) if bounds.high is None else bounds.high.copy()
-    lowest[which], highest[which] = np.maximum(lowest[which], low[which]), np.minimum(highest[which], high[which])
+    room = HARDLY * usual_range(high - low)  # bounds of 1e-33 would cost the search a hundred times as long
+    lowest[which] = np.maximum(lowest[which], low[which] - room)
+    highest[which] = np.minimum(highest[which], high[which] + room)
     inside = lowest <= highest
     return (lowest, highest) if inside.all() else domain
 

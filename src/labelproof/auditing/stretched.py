@@ -228,18 +228,22 @@ def _sentence(
     """Say how far a set lies and why; labels contradict each other at every example only where that is proven."""
     parts = [f"{_list(on, names)} on"] if on else []
     parts += [f"{_list(off, names)} off"] if off else []
-    decisions = " and ".join(parts)
+    decisions, alone = " and ".join(parts), len(on) + len(off) == 1
+    only = f"{_list(on or off, names)} is {'off' if on else 'on'}"  # where one label alone is in the way
     if lower is None:
-        text = f"No inflation of the examples ever gives this set: {decisions} contradict each other."
+        why = f"{only} at all of them" if alone else f"{decisions} contradict each other"
+        text = f"No inflation of the examples ever gives this set: {why}."
     elif lower > 1:
+        why = f"{only} at all of these" if alone else f"{decisions} contradict each other at every example"
         text = (
             f"To predict this set the model would have to go at least {lower:.2f} times as far as any mixture of its "
-            f"examples: {decisions} contradict each other at every example."
+            f"examples: {why}."
         )
     else:
+        why = f"{only} before" if alone else f"{decisions} pull against each other"
         text = (
             f"Mixtures of the examples give this set only from {lower:.2f} of the way to their edge, beyond the bar: "
-            f"{decisions} pull against each other."
+            f"{why}."
         )
     if predicted is None:
         return text
