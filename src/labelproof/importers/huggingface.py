@@ -48,9 +48,7 @@ _BY_CONFIG = {  # the entry of the configuration that names the activation, its 
     "xlnet": ("summary_activation", "tanh", "logits_proj.weight"),
     "resnet": ("hidden_act", "relu", "classifier.1.weight"),
 }
-ADAPTED: dict[str, Any] = {
-    "architectures": []
-}  # an adapter may change what stands before the output layer, so nothing is known of it
+ADAPTED: dict[str, Any] = {"architectures": []}  # adapters may change what stands before the output layer
 _LAYER_NORM = {
     *("bloom", "convnext", "falcon", "gpt2", "gpt_neo", "gpt_neox", "gptj", "modernbert", "swin", "swinv2", "vit"),
 }
