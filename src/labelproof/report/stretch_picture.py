@@ -52,7 +52,7 @@ def stretch_histogram(
 
     Examples
     --------
-    >>> picture = stretch_histogram([0.4, 0.5, 2.0, None], [5, 1, 1, 2], 1.6, "bar 1.6", "Stretch")
+    >>> picture = stretch_histogram([0.4, 0.9, 2.0, None], [5, 1, 1, 2], 1.6, "bar 1.6", "Stretch")
     >>> picture.count('class="can"'), picture.count('class="cannot"'), "∞" in picture
     (2, 2, True)
     """
