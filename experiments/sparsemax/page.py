@@ -86,7 +86,10 @@ def _benchmark_claims(tuned: dict[str, list[Tuned]]) -> list[Claim]:
                 continue
             best = max(means, key=lambda loss: means[loss].mean)
             close = means[best].mean - means[theirs].mean <= max(one.deviation or 0.0 for one in means.values())
-            verdict = "holds" if best == theirs else "undecided" if close else "**does not hold**"
+            once = min(one.n for one in means.values()) < 2
+            verdict = (
+                "undecided" if once else "holds" if best == theirs else "undecided" if close else "**does not hold**"
+            )
             said = "; ".join(f"{loss} {_per_cent(one)}" for loss, one in means.items())
             found.append(Claim(text, theirs, said, verdict))
     return found
