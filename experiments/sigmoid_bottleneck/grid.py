@@ -124,7 +124,7 @@ def verified(fitted: Fitted, *, test: Dataset, at: int) -> dict[str, Any]:
     sets = [list(one) for one in {tuple(row) for row in _rows(known.labels)}]
     bias = None if model.bias is None else model.bias.detach()
     begin = time.process_time()
-    found = lp.verify(model.weight.detach(), sets, bias=bias, n_jobs=1, time_limit=300.0)
+    found = lp.verify(model.weight.detach(), sets, bias=bias, n_jobs=1, time_limit=120.0)
     seconds = time.process_time() - begin
     status = np.asarray(found.status)
     inputs = known.features if known.features is not None else list(known.texts)

@@ -27,6 +27,6 @@ def draw(heads: dict[str, dict[int, list[RunRecord]]], path: Path, title: str) -
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set(xlabel="width d", title=name)
         axes.grid(alpha=0.25)
-    panels[1].legend(frameon=False, fontsize=7)
+    panels[1].legend(loc="lower right", frameon=False, fontsize=7)
     figure.suptitle(title, fontsize=11)
     save_figure(figure, path)

@@ -71,5 +71,5 @@ def draw(rows: list[Row], path: Path) -> None:
         axes.set_xlabel("labels n")
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("radius of the smallest 1 %, inputs within ±1")
-    panels[-1].legend(frameon=False, fontsize=8)
+    panels[-1].legend(loc="lower right", frameon=False, fontsize=8)
     save_figure(figure, path)

@@ -19,7 +19,7 @@ def draw_surrogates(path: Path) -> None:
     for beta, eta in ((1, 0), (5, 0), (5, 1)):
         axes.plot(z, expit(beta * (z + eta)), label=f"sigmoid, β = {beta}, η = {eta}")
     axes.set(xlabel="logit z", ylabel="count", ylim=(-0.6, 1.6))
-    axes.legend(frameon=False, fontsize=7)
+    axes.legend(loc="upper left", frameon=False, fontsize=7)
     axes.grid(alpha=0.25)
     save_figure(figure, path)
 

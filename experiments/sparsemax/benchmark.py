@@ -42,12 +42,14 @@ def run(path: Path, names: tuple[str, ...]) -> None:
     data = {name: _generated() if name == "generated" else lp.load_dataset(name) for name in names}
     for seed in SEEDS[:1] if "generated" in names else SEEDS:
         for name, dataset in data.items():
-            decays, iterations = ((1e-3, 1e-1), 10) if name == "generated" else (DECAYS, 100)
-            if dataset.texts is not None:
-                decays = TEXT_DECAYS
-            variants = [{**loss, "trainer.weight_decay": decay} for loss in LOSSES.values() for decay in decays]
-            config = configuration(name, dataset, iterations=iterations)
+            variants = [{**loss, "trainer.weight_decay": decay} for loss in LOSSES.values() for decay in decays(name)]
+            config = configuration(name, dataset, iterations=10 if name == "generated" else 100)
             sweep(config, dataset, variants=variants, seeds=(seed,), out=path, metrics=METRICS)
+
+
+def decays(name: str) -> tuple[float, ...]:
+    """Return the penalties that are tried on a data set."""
+    return {"generated": (1e-3, 1e-1), "reuters21578": TEXT_DECAYS}.get(name, DECAYS)
 
 
 def _generated() -> Dataset:
@@ -70,14 +72,15 @@ def configuration(name: str, dataset: Dataset, *, iterations: int) -> TrainConfi
 
 
 def tuned(path: Path) -> dict[str, list[Tuned]]:
-    """Return for each data set the best run of each loss and seed, by micro-F1 out of fold."""
-    found: dict[tuple[str, str, int], RunRecord] = {}
+    """Return for each data set the best run of each loss and seed, by micro-F1 out of fold, where all are done."""
+    runs: dict[tuple[str, str, int], list[RunRecord]] = {}
     for record in read_records(path):
-        key = record.config["data"]["path"], _loss(record), record.seed
-        if key not in found or _score(record) > _score(found[key]):
-            found[key] = record
-    names = dict.fromkeys(name for name, _, _ in found)
-    return {name: [Tuned(loss, seed, one) for (n, loss, seed), one in found.items() if n == name] for name in names}
+        runs.setdefault((record.config["data"]["path"], _loss(record), record.seed), []).append(record)
+    found: dict[str, list[Tuned]] = {}
+    for (name, loss, seed), some in runs.items():
+        if set(decays(name)) <= {record.config["trainer"]["weight_decay"] for record in some}:
+            found.setdefault(name, []).append(Tuned(loss, seed, max(some, key=_score)))
+    return found
 
 
 def _score(record: RunRecord) -> float:

@@ -19,7 +19,7 @@ def draw_maps(path: Path) -> None:
     first.plot(line, torch.softmax(pairs, 1)[:, 0], label="softmax", color="#b5651d")
     first.plot(line, sparsemax(pairs)[:, 0], label="sparsemax", color="#1f5fa8")
     first.set(xlabel="t", title="p₁ of (t, 0)")
-    first.legend(frameon=False, fontsize=8)
+    first.legend(loc="upper left", frameon=False, fontsize=8)
     first.grid(alpha=0.25)
     side = torch.linspace(-3, 3, 61)
     z1, z2 = torch.meshgrid(side, side, indexing="ij")
@@ -40,7 +40,7 @@ def draw_losses(path: Path) -> None:
     for name, values in binary_losses(margins).items():
         axes.plot(margins, values, label=name, linewidth=2 if name == "sparsemax" else 1.2)
     axes.set(xlabel="margin t of the right class: z = (t, 0)", ylabel="loss", ylim=(-0.1, 3.2))
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(loc="upper right", frameon=False, fontsize=8)
     axes.grid(alpha=0.25)
     save_figure(figure, path)
 

@@ -113,7 +113,7 @@ def draw(rows: list[Row], path: Path) -> None:
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
         axes.tick_params(labelsize=7)
-    figure.axes[0].legend(frameon=False, fontsize=8)
+    figure.axes[0].legend(loc="upper right", frameon=False, fontsize=8)
     figure.supxlabel("document length", fontsize=9)
     save_figure(figure, path)
 
