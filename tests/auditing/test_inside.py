@@ -15,7 +15,7 @@ from labelproof.auditing.inside import refuse_outside
         ("unit", [[0.5, -0.5]], "-0.5 as feature 1 of example 0, where 0 is the least"),
         (("ball", 2.0, [5.0, 0.0]), [[0.0, 0.0]], "example 0 at a distance of 5 from a centre, where 2 is the most"),
         ((-1.0, 1.0), [[0.0, 1.5]], "1.5 as feature 1 of example 0, where 1 is the most"),
-        (None, [[1.0]], r"2 columns to match the weight, got shape \(1, 1\)"),
+        (None, [[1.0]], r"shape \(n_examples, 2\) to match the weight, got \(1, 1\)"),
     ],
 )
 def test_features_outside_of_the_domain_are_refused(domain, features, message):

@@ -39,7 +39,7 @@ def refuse_outside(domain: Domain, n_features: int, features: Any) -> None:
     """
     rows = features if scipy.sparse.issparse(features) else np.asanyarray(features)
     if rows.ndim != 2 or rows.shape[1] != n_features:
-        raise ValueError(f"features must have {n_features} columns to match the weight, got shape {rows.shape}")
+        raise ValueError(f"features must have shape (n_examples, {n_features}) to match the weight, got {rows.shape}")
     bounds, step = read_domain(domain, n_features), max(1, NUMBERS_AT_ONCE // n_features)
     for start in range(0, rows.shape[0], step):
         some = rows[start : start + step]

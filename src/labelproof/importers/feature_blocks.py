@@ -19,7 +19,7 @@ def is_sparse(block: Any) -> bool:
     >>> is_sparse(np.eye(3, 5000)), is_sparse(np.ones((3, 5000))), is_sparse(np.eye(3))
     (True, False, False)
     """
-    return block.ndim == 2 and block.shape[1] >= WIDE and np.count_nonzero(block) < FEW * block.size
+    return bool(block.ndim == 2 and block.shape[1] >= WIDE and np.count_nonzero(block) < FEW * block.size)
 
 
 def stacked(blocks: list[Any]) -> Any:

@@ -68,7 +68,6 @@ def read_vocabulary(path: str | os.PathLike[str], *, weight_key: str | None = No
     from labelproof.importers.huggingface import is_hugging_face
 
     place = Path(path)
-    from labelproof.importers.huggingface import is_hugging_face
 
     if not (place.is_dir() and is_hugging_face(place)) or (place / "audit.json").is_file():
         return replace(read_layer(path, weight_key=weight_key, bias=bias), rule="topk", thresholds=None, notes=())
@@ -86,7 +85,6 @@ def _of_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLayer
     config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
     if not isinstance(config, dict):
         raise ValueError("expected an object in config.json, got another value")
-    from labelproof.importers.huggingface import tensors_of_folder
 
     tensors = tensors_of_folder(folder)
     key = _named(tensors, weight_key) if weight_key is not None else _head(config, tensors)
