@@ -67,6 +67,12 @@ def test_conflicts_that_claim_the_same_are_judged_once(monkeypatch):
     assert [fault is None for fault in faults] == [True, True, False, True, True]
 
 
+def test_the_sign_of_the_last_label_is_part_of_a_claim():
+    layer = make_layer(np.array([[1.0], [-1.0]]))
+    faults = conflict_faults(layer, read_label_sets([[], [1], [0, 1]], 2), [np.array([0, 1])] * 3)
+    assert [fault is None for fault in faults] == [True, False, True]
+
+
 def test_the_sum_of_a_sparsemax_is_judged_for_each_label_set():
     weight = np.array([[1.0], [-1.0], [0.0]])
     layer = make_layer(weight, rule="sparsemax")
