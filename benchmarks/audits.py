@@ -197,26 +197,29 @@ def row(found: dict) -> str:
 def main() -> None:
     names = sys.argv[1:] or list(MODELS)
     kept = KEPT / "results.json"
-    results = json.loads(kept.read_text()) if kept.exists() else {}
     for name in names:
-        results[name] = audited(name)
-        kept.write_text(json.dumps(results))
-        page = HERE / "results" / "audits.md"
-        columns = (
-            "model | kind | labels × features | sets possible | examples, held out | bar | examples beyond | predicted "
-            "exactly | pairs apart | dead labels with true examples | audit"
-        )
-        lines = ["# Audits of real models", "", INTRODUCTION, "", f"| {columns} |", "|---" * 11 + "|"]
-        lines += [row(results[name]) for name in MODELS if name in results]
-        for name in (name for name in MODELS if name in results):
-            lines += ["", f"## {name}", "", results[name]["headline"], ""]
-            lines += [f"- {instructive(one)}" for one in results[name]["stretch"]["instructive"]]
-        page.write_text("\n".join(lines) + "\n")
-        print(lines[-20:], flush=True)
+        found = audited(name)
+        results = json.loads(kept.read_text()) if kept.exists() else {}
+        kept.write_text(json.dumps({**results, name: found}))
+        write_page({**results, name: found})
+        print(f"{name}: {found['headline']}", flush=True)
+
+
+def write_page(results: dict[str, dict]) -> None:
+    columns = (
+        "model | kind | labels × features | sets possible | examples, held out | bar | examples beyond | predicted "
+        "exactly | pairs apart | dead labels with true examples | audit"
+    )
+    lines = ["# Audits of real models", "", INTRODUCTION, "", f"| {columns} |", "|---" * 11 + "|"]
+    lines += [row(results[name]) for name in MODELS if name in results]
+    for name in (name for name in MODELS if name in results):
+        lines += ["", f"## {name}", "", results[name]["headline"], ""]
+        lines += [f"- {instructive(one)}" for one in results[name]["stretch"]["instructive"]]
+    (HERE / "results" / "audits.md").write_text("\n".join(lines) + "\n")
 
 
 def instructive(one: dict) -> str:
-    return f"{one['text']} → {one['sentence']}" if one["text"] else one["sentence"]
+    return f"{one['examples']} examples: {one['sentence']}"
 
 
 if __name__ == "__main__":
