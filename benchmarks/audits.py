@@ -219,7 +219,7 @@ def write_page(results: dict[str, dict]) -> None:
 
 
 def instructive(one: dict) -> str:
-    return f"{one['text']} → {one['sentence']}" if one["text"] else one["sentence"]
+    return f"{one['examples']} {'example' if one['examples'] == 1 else 'examples'}: {one['sentence']}"
 
 
 if __name__ == "__main__":
