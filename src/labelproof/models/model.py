@@ -113,12 +113,12 @@ class Model:
     @property
     def weight(self) -> Tensor:
         """The output layer, (n_labels, features), for `labelproof.verify`."""
-        return self.head.weight
+        return self.head.weight.detach()
 
     @property
     def bias(self) -> Tensor | None:
         """Its bias, (n_labels,), or None."""
-        return self.head.bias
+        return None if self.head.bias is None else self.head.bias.detach()
 
     @property
     def domain(self) -> Domain:
