@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test campaign mutants test-portable lint bench clean
+.PHONY: demo test campaign mutants test-portable lint bench experiments clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
@@ -39,6 +39,10 @@ mutants: .venv/installed-dev
 bench: .venv/installed-bench
 	$(BIN)/python benchmarks/weights.py
 	for script in run radius full_load curves scale tolerance_sweep heads activations losses metrics decisions splits throughput memory audit report explorer; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+# The claims of three papers, run again: hours at first, then only what is missing. Pages go to docs/results.
+experiments: .venv/installed-bench
+	for paper in sparsemax sigmoid_bottleneck sigmoid_f1; do $(BIN)/python -m experiments.$$paper || exit 1; done
 
 .venv/python:
 	$(PYTHON) -m venv .venv

@@ -2,11 +2,11 @@
 
     LABELPROOF_DATA=... python benchmarks/defaults.py [--sets emotions,birds] [--only ours] [--again]
 
-Every finished row goes to FOLDER/rows.jsonl, and what it answered for the test examples beside it; FOLDER is
-build/defaults, or the one that --folder or LABELPROOF_DEFAULTS names. A row that is there is not run again, unless
-``--again`` says so, perhaps with a time ("2027-01-31 12:00") before which rows are too old; the last one counts.
-``--only`` takes names of methods or of groups: ours, peers, or a, b, c and grid. ``--report`` writes
-results/defaults.md from what is there and runs nothing.
+Every finished row goes to FOLDER/rows.jsonl, and its values in resamples of the test examples beside it; FOLDER is
+results/defaults, or the one that --folder names. A row that is there is not run again, unless ``--again`` says so,
+perhaps with a time ("2027-01-31 12:00") before which rows are too old; the last one counts. ``--only`` takes names of
+methods or of groups: ours, peers, or a, b, c and grid. ``--report`` writes results/defaults.md from what is there and
+runs nothing.
 
 ``--libmultilabel PYTHON`` names an interpreter that has LibMultiLabel; without one, its rows are left out.
 """
@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import labelproof as lp
 from default_choice import Material, Scheme, chosen_answer, hold_out, same_folds
-from default_outcomes import METRICS, Outcome, Truth
+from default_outcomes import METRICS, Outcome, resampled, save_resampled
 from default_peers import FAMILIES, LINEAR, Clock, OutOfTime, Plan, views_of
 from defaults_report import report
 from labelproof.data import Dataset, iterative_stratification
@@ -85,6 +85,7 @@ class Case:
     training: Dataset
     test: Dataset
     places: Any  # of the test examples in the data set
+    n_all: int
 
     @classmethod
     def load(cls, name: str, seed: int) -> "Case":
@@ -96,7 +97,7 @@ class Case:
             split = iterative_stratification(dataset.labels, shares, groups=dataset.groups, seed=seed)
             dataset = dataset.with_split(split)
         parts = divide(dataset, DataConfig(validation=0.0, min_count=given.min_count), seed=seed)
-        return cls(name, seed, parts.training, parts.test, np.flatnonzero(dataset.split == "test"))
+        return cls(name, seed, parts.training, parts.test, np.flatnonzero(dataset.split == "test"), len(dataset))
 
     @cached_property
     def material(self) -> Material:
@@ -212,11 +213,11 @@ def run(name: str, seed: int, folder: Path, given: argparse.Namespace) -> None:
         case = case or Case.load(name, seed)
         spent.pop(method, None)
         outcome, found = function(case, max(given.seconds / SETS[name].seeds - sum(spent.values()), 0.0))
-        row = {**case.facts, "group": group, "method": method, "when": now(), **found}
+        row = {**case.facts, "group": group, "method": method, "when": now(), "limit": given.seconds, **found}
         if outcome is not None:
             row |= outcome.values(case.test.labels)
-            outcome.save(folder / f"{name}-{seed}-{method}.npz", case.test.labels)
-            Truth(case.test.labels, case.places).save(folder / f"{name}-{seed}.npz")
+            values = resampled(outcome, case.test.labels, case.places, case.n_all)
+            save_resampled(folder / f"{name}.npz", f"{seed} {method}", values)
         if group in ("a", "b"):
             spent[method] = row["cpu"]
         record(folder, row)
@@ -250,7 +251,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--report", action="store_true", help="write the report alone")
     parser.add_argument("--seeds", type=int, default=3, help="at most so many")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of CPU for the peers on a data set")
-    parser.add_argument("--folder", type=Path, default=os.environ.get("LABELPROOF_DEFAULTS", "build/defaults"))
+    parser.add_argument("--folder", type=Path, default=HERE / "results/defaults")
     parser.add_argument("--results", type=Path, default=HERE / "results")
     parser.add_argument("--libmultilabel", metavar="PYTHON")
     given = parser.parse_args(arguments)

@@ -52,8 +52,8 @@ def labels_and_texts(name: str) -> tuple[list[str], list[set[str]], list[str]]:
     return texts, kept, [r["source"] for r in rows]
 
 
-def read_text_data(name: str, fewest: int) -> tuple[Any, Any, Any, Any]:
-    """Return X_train, Y_train, X_test, Y_test as CSR."""
+def read_text_data(name: str, fewest: int, rarest: int) -> tuple[Any, Any, Any, Any]:
+    """Return X_train, Y_train, X_test, Y_test as CSR, with labels and words of so many documents at least."""
     texts, names, groups = labels_and_texts(name)
     counts = Counter(label for some in names for label in some)
     places = {label: i for i, label in enumerate(sorted(label for label, count in counts.items() if count >= fewest))}
@@ -62,7 +62,8 @@ def read_text_data(name: str, fewest: int) -> tuple[Any, Any, Any, Any]:
     unique, group = np.unique(groups, return_inverse=True)
     is_test = (np.random.default_rng(0).random(len(unique)) < 0.2)[group]
     train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
-    words = TfidfVectorizer(min_df=3, max_features=40000, sublinear_tf=True, stop_words="english", dtype=np.float32)
+    how = {"sublinear_tf": True, "stop_words": "english", "dtype": np.float32}
+    words = TfidfVectorizer(min_df=rarest, max_features=40000, **how)
     X = words.fit_transform([texts[i] for i in train])
     return sp.csr_array(X), Y[train], sp.csr_array(words.transform([texts[i] for i in test])), Y[test]
 
@@ -87,8 +88,10 @@ def read_delicious() -> tuple[Any, Any, Any, Any]:
     return tuple(parts)
 
 
-def read(name: str) -> tuple[Any, Any, Any, Any]:
-    return read_delicious() if name == "delicious" else read_text_data(name, {"mesh_pubmed": 10, "debtags": 20}[name])
+def read(name: str, rarest: int = 3) -> tuple[Any, Any, Any, Any]:
+    if name == "delicious":
+        return read_delicious()
+    return read_text_data(name, {"mesh_pubmed": 10, "debtags": 20}[name], rarest)
 
 
 class Model(nn.Module):

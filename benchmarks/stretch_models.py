@@ -3,8 +3,9 @@
 Features come from a frozen sentence encoder (mean of the last hidden states, 64 tokens) whose folder the environment
 variable LABELPROOF_ENCODER names, and are kept in build/stretch; LABELPROOF_DATA names the folder of the data sets. The
 heads are plain linear layers with a bias, trained by Adam on the cross entropy, with one threshold tuned on a tenth of
-the training examples and folded into the bias. Reuters has TF-IDF features and one support vector machine a label,
-delicious its own 500 features.
+the training examples and folded into the bias. Reuters and debtags have TF-IDF features and one support vector machine
+a label, delicious its own 500 features. For time, arxiv and debtags are random parts; packages of one source stay
+together.
 """
 
 import os
@@ -14,14 +15,15 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["LEAST_EXAMPLES", "Wide", "encode", "load_wide"]
+__all__ = ["LEAST_EXAMPLES", "Wide", "encode", "load_wide", "parts_of"]
 
 FOLDER = Path(__file__).parent.parent / "build" / "stretch"
 TOKENS, BATCH = 64, 32
 EPOCHS = 10
-LEAST_EXAMPLES = {"mesh_pubmed": 10, "arxiv": 10}
-N_TRAIN = {"mesh_pubmed": 10_000, "arxiv": 5_000}
-N_TEST = {"mesh_pubmed": 3_000, "arxiv": 3_000}
+LEAST_EXAMPLES = {"mesh_pubmed": 10, "arxiv": 10, "debtags": 20}
+N_TRAIN = {"mesh_pubmed": 10_000, "arxiv": 5_000, "debtags": 8_000}
+N_TEST = {"mesh_pubmed": 3_000, "arxiv": 3_000, "debtags": 3_000}
+ASIDE = ("role::", "implemented-in::")  # tags of debtags that say what a package is made of
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +64,11 @@ def encode(texts: list[str]) -> np.ndarray:
 
 def load_wide(name: str) -> Wide:
     """Return the model of a data set, made on the first call."""
-    if name in ("delicious", "reuters21578"):
+    if name in ("delicious", "reuters21578", "debtags"):
         return _load_split(name)
     FOLDER.mkdir(parents=True, exist_ok=True)
     features, labels, names = _features(name)
-    train, test = _parts(name, len(features))
+    train, test = parts_of(name, len(features))
     counts = np.asarray((labels > 0).sum(axis=0)).ravel()
     kept = np.flatnonzero(counts >= LEAST_EXAMPLES[name])
     labels = labels[:, kept]
@@ -91,7 +93,7 @@ def _load_split(name: str) -> Wide:
     import labelproof as lp
 
     FOLDER.mkdir(parents=True, exist_ok=True)
-    data = lp.load_dataset(name)
+    data = _debtags() if name == "debtags" else lp.load_dataset(name)
     train, test = data.part("train"), data.part("test")
     labels, wanted = sp.csr_matrix(train.labels), sp.csr_matrix(test.labels)
     if name == "delicious":
@@ -104,6 +106,30 @@ def _load_split(name: str) -> Wide:
         np.savez(path, weight=weight, bias=bias)
     with np.load(path) as head:
         return Wide(head["weight"], head["bias"], features, labels, held_out, wanted, list(data.label_names))
+
+
+def _debtags():
+    """Return packages in two parts, each source in one of them, with the tags that are frequent enough."""
+    import labelproof as lp
+
+    data = lp.load_dataset("debtags")
+    kept = [
+        tag
+        for tag, count in zip(data.label_names, data.label_counts().tolist(), strict=True)
+        if count >= LEAST_EXAMPLES["debtags"] and not tag.startswith(ASIDE)
+    ]
+    data = data.restrict_to(kept, unknown="drop")
+    rng = np.random.default_rng(0)
+    _, source = np.unique(np.asarray(data.groups), return_inverse=True)
+    place = rng.permutation(source.max() + 1)[source]
+    order = np.lexsort((rng.random(len(data)), place))
+    n_train, n_test = N_TRAIN["debtags"], N_TEST["debtags"]
+    train = order[:n_train]
+    rest = order[n_train:]
+    test = rest[~np.isin(place[rest], place[train])][:n_test]
+    chosen = np.concatenate([train, test])
+    split = np.array(["train"] * len(train) + ["test"] * len(test))
+    return data.select(chosen).with_split(split).drop_rare_labels(2)
 
 
 def _dense(matrix):
@@ -144,7 +170,8 @@ def _features(name: str) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
     return np.load(path), labels, list(data.label_names)
 
 
-def _parts(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+def parts_of(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the training and of the test part."""
     if name == "arxiv":
         return np.arange(N_TRAIN[name]), np.arange(N_TRAIN[name], n)
     order = np.random.default_rng(0).permutation(n)

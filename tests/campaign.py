@@ -18,7 +18,7 @@ import numpy as np
 
 import labelproof as lp
 from exact_oracle import is_argmaxable
-from labelproof.search import engine, few_features
+from labelproof.search import column_engine, engine, few_features
 
 __all__ = ["DOMAINS", "ROUND", "Case", "judge", "main", "run"]
 
@@ -141,17 +141,22 @@ class Case:
             self.options["thresholds"] = rng.choice([0.5, 0.25, 0.9, 1e-9, rng.random()], n)
         self.sets = [np.flatnonzero(y).tolist() for y in rng.random((SETS_A_LAYER, n)) < rng.random()]
         self.takes_every_precision = bool(rng.random() < 0.5)
+        self.goes_by_columns = bool(rng.random() < 0.5)
 
 
 @contextmanager
 def unusual_paths(case):
-    """Send small layers through the code for large ones: many bits before fractions, and a few features at a time."""
-    before = engine.SMALL, few_features.WIDE
+    """Send small layers through the code for large ones: many bits before fractions, a few features at a time.
+
+    Half of those with balls go by columns at once, as wide ones do.
+    """
+    before = engine.SMALL, few_features.WIDE, column_engine.NARROW
     engine.SMALL, few_features.WIDE = 0 if case.takes_every_precision else before[0], 8
+    column_engine.NARROW = 0 if case.goes_by_columns else before[2]
     try:
         yield
     finally:
-        engine.SMALL, few_features.WIDE = before
+        engine.SMALL, few_features.WIDE, column_engine.NARROW = before
 
 
 def judge(case):

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+collect_ignore_glob = ["*/conftest.py"]  # as modules with doctests their names would clash
+
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:

@@ -25,7 +25,7 @@ LAYERS = [
     {"importers"},
     {"auditing", "pages"},
     {"report", "explorer"},
-    {"comparison"},
+    {"comparison", "pictures"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -115,7 +115,8 @@ def test_options_reach_the_audit(folder):
     np.save("F.npy", np.random.default_rng(0).normal(size=(20, 2)))
     np.save("b.npy", np.array([0.0, 0.0, 5.0]))
     found = answer("W.npz", "--labels", "Y.txt", "--features", "F.npy", "--predicted", "Y.txt", "--triples", 5)
-    assert found["reach"]["examples"] == 20
+    assert found["stretch"]["examples"] == 20
+    assert answer("W.npz", "--labels", "Y.txt", "--features", "F.npy", "--reach")["reach"]["examples"] == 20
     assert [group["name"] for group in found["groups"]] == ["data", "triples", "predicted"]
     assert answer("W.npz", "--labels", "Y.txt", "--bias", "b.npy")["groups"][0]["unargmaxable"] == 0
     assert answer("W.npz", "--labels", "Y.txt", "--domain", "nonnegative")["layer"]["domain"] == "nonnegative inputs"
@@ -172,7 +173,14 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "Y.txt", "--require", "bad.jsonl"], "bad.jsonl, line 1: expected JSON"),
         (["W.npz", "--labels", "Y.txt", "--require", "list.jsonl"], "expected an object with a name and a list"),
         (["W.npz", "--labels", "Y.txt", "--reach"], "--reach needs"),
-        (["W.npz", "--labels", "Y.txt", "--reach", "--features", "F.npy"], "either --features or --reach"),
+        (["W.npz", "--labels", "Y.txt", "--data", "Y.txt"], "either --data or --labels can be given, got both"),
+        (["W.npz"], "Missing option '--data', or '--labels' / '-l'"),
+        (["W.npz", "--data", "Y.txt"], "--data needs a model that is run here, got a arrays: use --labels and"),
+        (["W.npz", "--labels", "Y.txt", "--calibration", "F.npy"], "--calibration goes with --features or --data"),
+        (["W.npz", "--labels", "Y.txt", "--features", "F.npy"], "F.npy: no such file"),
+        (["W.npz", "--labels", "Y.txt", "--features", "wide.npy"], "features must have shape (n_examples, 2) to match"),
+        (["W.npz", "--labels", "Y.txt", "--features", "nan.npy"], "features must be finite, got nan in row 0"),
+        (["W.npz", "--labels", "Y.txt", "--features", "F2.npy", "--calibration", "F2.npy"], "at least 299 inputs"),
         (["W.npz", "--labels", "Y.txt", "-o", "taken"], "--output must be a new or empty folder"),
         (["W.npz", "--labels", "data.csv", "--part", "test", "--label-names", "names.txt"], "expected the part 'test'"),
         (["W.npz", "--labels", "data.csv"], "names need --label-names, in the order of the model's 3 rows), got 'cat'"),
@@ -198,6 +206,9 @@ def test_bad_input_is_one_sentence(folder, words, message):
     Path("header.csv").write_text("name,labels\n")
     Path("other.csv").write_text("text,labels\na,cat;bird\n")
     Path("nothing.csv").write_text("text,topic\na,cat\n")
+    np.save("wide.npy", np.ones((4, 3)))
+    np.save("nan.npy", np.full((4, 2), np.nan))
+    np.save("F2.npy", np.random.default_rng(0).normal(size=(20, 2)))
     Path("taken").mkdir()
     Path("taken/thesis.txt").write_text("")
     np.savez("NaN.npz", weight=WEIGHT * np.nan)

@@ -75,8 +75,20 @@ def test_a_training_that_fails_at_once_leaves_no_run(folder):
 def test_a_table_without_a_header_is_remarked_upon(folder):
     Path("data.csv").write_text("ant bee,ant;bee\ncat,cat\n")
     assert_refused(train("-o", "run"), "got ant bee, ant;bee (the first line of a table names its columns)")
-    Path("data.csv").write_text("text;labels\nant bee;ant\n")
-    assert_refused(train("-o", "run"), "got text;labels (fields are separated by commas, or by tabs in a .tsv file)")
+    Path("data.csv").write_text("text|labels\nant bee|ant\n")
+    assert_refused(train("-o", "run"), "got text|labels (fields are separated by commas, semicolons or tabs)")
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_tables_of_spreadsheets_in_other_languages_are_read(folder, mark):
+    Path("a.csv").write_text(f'text{mark}labels\n"ant, bee"{mark}x|y\ncat{mark}y\n')
+    data = load_dataset("a.csv")
+    assert (data.texts, data.label_sets()) == (("ant, bee", "cat"), [("x", "y"), ("y",)])
+
+
+def test_a_column_that_is_no_number_is_named_with_the_way_out(folder):
+    Path("data.csv").write_text("a,colour,labels\n1,red,x\n2,blue,y\n")
+    assert_refused(train("-o", "run"), "expected a number in column 'colour', got 'red' (--features names the columns")
 
 
 @pytest.mark.parametrize(("ending", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])

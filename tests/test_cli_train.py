@@ -98,7 +98,7 @@ def test_training_reports_and_writes_a_run(trained):
     assert 15 <= report["examples"]["validation"] <= 25  # 20 asked for; a share of every label weighs more
     assert report["n_labels"] == 8
     assert report["epochs"] <= 8
-    assert report["head"] == {"kind": "dft", "k": 3, "slack": 4}
+    assert report["head"] == {"kind": "dft", "k": 3, "slack": 4, "scale": 1.0}
     assert report["metrics"]["validation"]["micro-f1"] > 0.7
     names = sorted(path.name for path in (folder / "run").iterdir())
     assert names == ["config.yaml", "history.csv", "last.ckpt", "learning_curve.png", "model"]

@@ -122,7 +122,7 @@ def test_documents_may_be_row_numbers(folder):
         (("index.npy", "--vocabulary", "--pairs", "3"), "--pairs goes with the audit of label sets only"),
         (("index.npy", "--labels", "q.tsv", "--cosine"), "--cosine goes with --index only"),
         (("--vocabulary",), "Missing argument 'MODEL'"),
-        (("index.npy",), "Missing option '--labels' / '-l'"),
+        (("index.npy",), "Missing option '--data', or '--labels' / '-l'"),
         ((), "Missing argument 'MODEL'"),
         (("line.npy", "--vocabulary"), "line.npy: the weight must have shape (n_labels, n_features)"),
         (("--index", "line.npy", "--qrels", "q.tsv"), "line.npy: expected one row for each document, got shape (3,)"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         losses,
         metrics,
         models,
+        pictures,
         training,
     )
     from labelproof.activations import entmax, sparsemax
@@ -68,6 +69,7 @@ _ROOMS = {
     "losses",
     "metrics",
     "models",
+    "pictures",
     "training",
 }
 _HOME = {
@@ -172,6 +174,7 @@ __all__ = [
     "losses",
     "metrics",
     "models",
+    "pictures",
     "plan",
     "replace_head",
     "sparsemax",

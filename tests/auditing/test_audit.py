@@ -33,7 +33,7 @@ def bottleneck():
     sets += sets[:5]
     features = rng.normal(size=(100, 3))
     return audit(
-        weight, sets, radius=True, features=features, pairs=50, triples=40, n_explained=3, fail_under=0.5
+        weight, sets, radius=True, features=features, reach=True, pairs=50, triples=40, n_explained=3, fail_under=0.5
     ), sets
 
 
@@ -186,6 +186,22 @@ def test_the_model_s_own_rule_thresholds_and_domain_are_used_unless_others_are_a
     assert box["domain"] == "inputs within [0, 2]"
 
 
+def test_a_radius_is_measured_without_the_balls_of_the_model_s_own_domain():
+    weight, reason = np.array([[1.0, 1.0], [1.0, -1.0]]), "Rows of length 1."
+    for domain, bounds in (("unit", "nonnegative inputs"), (("ball", 2.0), "every input")):
+        own = layer(weight, domain=domain, domain_reason=reason)
+        assert audit(own, [[0]]).document["layer"]["domain_reason"] == reason
+        found = audit(own, [[0]], radius=True).document
+        assert found["layer"]["domain"] == bounds
+        assert (
+            found["layer"]["domain_reason"]
+            == f"{reason} The radius goes with bounds only, so that lengths are not used."
+        )
+        assert found["groups"][0]["radius"][0] > 0
+    with pytest.raises(ValueError, match="radius goes with domains of bounds only"):
+        audit(own, [[0]], domain="unit", radius=True)
+
+
 def test_a_fitted_rule_brings_its_thresholds():
     rule = lp.decisions.PerLabelThreshold(scores="logits").fit(np.eye(3), 5 * np.eye(3) - 1)
     found = audit(layer(rule=rule, label_names=NAMES), [[0]])
@@ -307,7 +323,7 @@ def test_predictions_are_a_group_of_their_own():
 
 def test_another_rule_and_wider_heads_are_advised_only_where_sets_are_lost(bottleneck):
     titles = [one["title"] for one in bottleneck[0].document["advice"]]
-    assert any("DFT head" in title for title in titles)
+    assert any(title.startswith("About 25 features") for title in titles)  # too many labels for a DFT head
     assert "Another decision rule on the same weights" in titles
     assert audit(TRIANGLE, [[0]]).document["advice"] == []
 
@@ -344,7 +360,7 @@ def tampered(document, path):
     ("path", "value", "message"),
     [
         (["format"], "zip", "expected the document of an audit"),
-        (["version"], 99, "expected version 1 of the format, got 99"),
+        (["version"], 99, "expected version 2 of the format, got 99"),
         (["headline"], 3, "expected str for the document's headline, got 3"),
         (["label_names"], ["a"], "expected 30 label names, got 1"),
         (["groups"], [], "expected the group 'data' first"),

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from labelproof.auditing import audit
 from labelproof.auditing.label_sets import from_lists
-from labelproof.auditing.reach import measure_reach, whiten
+from labelproof.auditing.reach import find_reach, measure_reach, whiten
+from labelproof.auditing.reach_bounds import reach_lowers, share_bounds
+from labelproof.importers import ImportedLayer
+from labelproof.proof.examples import read_examples
 from labelproof.proof.regions import make_layer
 
 
@@ -118,3 +122,40 @@ def test_rows_that_are_orthogonal_to_the_data_up_to_rounding_have_no_direction()
     for bias, expected in ((-1.0, np.inf), (1.0, 0.0)):
         layer = make_layer(plane[4:5], bias=[bias], ties="inactive")
         assert measure_reach(layer, from_lists([[0]], 1), whiten(features))[0] == expected
+
+
+def test_the_reach_is_proven_from_below_and_bounds_the_share_of_inputs():
+    rng = np.random.default_rng(5)
+    features, weight, bias = rng.normal(size=(400, 8)), rng.normal(size=(30, 8)), rng.normal(-2, 0.5, 30)
+    layer, whitening = make_layer(weight, bias=bias, ties="inactive"), whiten(features)
+    points = rng.normal(size=(40, 8)) * 1.5
+    active = [np.flatnonzero(z > 0).tolist() for z in points @ weight.T + bias]
+    sets = from_lists(active, 30)
+    found = find_reach(layer, sets, whitening)
+    lower = reach_lowers(layer, whitening.mean, whitening.spread, sets, found.weighted)
+    assert (lower <= found.distances * (1 + 1e-6) + 1e-6).all()
+    np.testing.assert_allclose(lower, found.distances, rtol=1e-3, atol=1e-3)
+    shares = share_bounds(layer, read_examples(features, 8), sets, found.weighted)
+    predicted = [np.flatnonzero(z > 0).tolist() for z in features @ weight.T + bias]
+    for labels, share, distance in zip(active, shares, found.distances, strict=True):
+        assert sum(theirs == labels for theirs in predicted) / 400 <= share
+        if distance > 0.1:
+            assert share <= 1 / (1 + distance**2) + 0.01  # 400/399 of the variance
+
+
+def test_the_reach_in_an_audit_has_a_bar_of_its_own():
+    rng = np.random.default_rng(6)
+    weight, bias = rng.normal(size=(12, 6)), np.full(12, -1.5)
+    features, held_out = rng.normal(size=(300, 6)), rng.normal(size=(299, 6))
+    sets = [np.flatnonzero(z > 0).tolist() for z in features[:30] @ weight.T + bias]
+    sets += [sorted(rng.choice(12, 5, replace=False).tolist()) for _ in range(20)]
+    layer = ImportedLayer(weight, bias, "float64", "m", "k", "s")
+    found = audit(layer, sets, features=features, calibration=held_out, reach=True, n_explained=0)
+    facts, data = found.document["reach"], found.document["groups"][0]
+    assert facts["bar"]["n"] == 299
+    assert facts["bar"]["statement"].startswith("With 95 % confidence, all sets beyond the bar together")
+    lower = np.array([np.inf if low is None else low for low in data["reach_lower"]])
+    assert facts["beyond_bar"] == (lower > facts["bar"]["value"]).sum()
+    own = measure_reach(found.verifications["data"].layer, from_lists(sets[:30], 12), whiten(features))
+    assert (own <= whiten(features).distances[:30] + 1e-4).all()
+    assert all(0 <= share <= 1 for share in data["reach_share"])

@@ -13,6 +13,7 @@ import labelproof as lp
 from labelproof.auditing import read_document
 from labelproof.comparison import code_head, compare, comparison_tables, findings, four_heads, recipe, save_comparison
 from labelproof.comparison.contenders import default_width
+from labelproof.comparison.opening import open_heads
 from labelproof.data import Dataset, topic_data
 from labelproof.training.data_parts import divide
 
@@ -205,6 +206,20 @@ def test_a_layer_that_can_predict_nothing_has_no_margin(outcomes):
 # The folder
 
 
+def test_the_report_opens_with_what_the_bottleneck_loses(outcomes):
+    opening = open_heads(outcomes)
+    narrow, dft = outcomes[:2]
+    lost = f"A layer of 3 features can never predict {narrow.unargmaxable} of {narrow.n_sets} label sets"
+    assert opening.headline.startswith(lost)
+    assert f"with {dft.n_features - 3} fixed columns more, it can predict" in opening.headline
+    assert opening.captions[0].startswith("3 learnable features; F1@")
+    assert opening.captions[1].startswith(f"3 learnable features and {dft.n_features - 3} fixed columns; F1@")
+    assert "with the DFT head’s start" in opening.captions[2]
+    assert len(opening.captions) == len(outcomes)
+    whole = open_heads([dft, *outcomes[1:]]).headline  # a first head that loses nothing, if the DFT head does not
+    assert dft.unargmaxable or whole.startswith(f"A layer of {dft.n_features} features can predict every one of the")
+
+
 def test_the_folder_holds_the_report_the_models_and_their_proofs(outcomes, data, tmp_path):
     folder = tmp_path / "out"
     for _ in range(2):  # an earlier comparison is replaced
@@ -220,7 +235,7 @@ def test_the_folder_holds_the_report_the_models_and_their_proofs(outcomes, data,
             lp.load_verification(audit / "proofs-data.npz", layer["weight"]).check()
     page = (folder / "report.html").read_text()
     assert "Label sets that can be predicted" in page
-    for sentence in findings(outcomes):
+    for sentence in (open_heads(outcomes).headline, *findings(outcomes)[1:]):
         assert sentence.split(";")[0].split("'")[0] in page
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from every_decision import all_selections, candidate_cuts
 
-from labelproof.decisions import BatchMacroTopK, LabelCount, MacroTopK, SparsemaxSupport, TopK
+from labelproof.decisions import BatchMacroTopK, LabelCount, MacroTopK, SoftmaxThreshold, SparsemaxSupport, TopK
 from labelproof.decisions.budgeted import expected_utility
 from labelproof.decisions.support import depths
 from labelproof.metrics import by_name
@@ -75,6 +75,23 @@ def test_the_ridge_regression_is_scikit_learns_with_the_best_penalty():
     best = RidgeCV(alphas=60 * np.logspace(-6, 3, 19)).fit(scaled, y_true.sum(axis=1)).alpha_
     peer = Ridge(alpha=best).fit(scaled, y_true.sum(axis=1))
     np.testing.assert_allclose(features @ rule.weights_ + rule.intercept_, peer.predict(scaled), rtol=1e-9)
+
+
+# SoftmaxThreshold
+
+
+def test_the_softmax_threshold_is_the_best_of_all_and_does_not_move_with_the_logits():
+    rng = np.random.default_rng(5)
+    value = by_name("micro-f1")
+    y_true = rng.random((15, 5)) < 0.4
+    z = y_true + rng.standard_normal((15, 5))
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    rule = SoftmaxThreshold().fit(y_true, z)
+    best = max(value(y_true, p >= cut) for cut in np.unique(p))
+    assert value(y_true, rule.decide(z)) == pytest.approx(best, abs=1e-14)
+    np.testing.assert_array_equal(rule.decide(z + 700), rule.decide(z))
+    np.testing.assert_array_equal(SoftmaxThreshold(0.25).decide(z), p > 0.25)
+    assert rule.geometry is None
 
 
 # SparsemaxSupport

@@ -20,6 +20,7 @@ CASES = {
     "hashing": {"hidden": 4, "n_buckets": 64},
     "cnn": {"dim": 6, "maps": 4},
     "gru": {"dim": 6, "hidden": 4},
+    "pair": {"dim": 6, "hidden": 4},
     "static": {"path": "glove", "hidden": 4, "activation": "tanh", "dropout": 0.5},
     "static, trained": {"path": "glove", "hidden": 4, "frozen": False, "dropout": 0.5},
     "transformer": {"path": "bert", "hidden": 4, "activation": "tanh", "dropout": 0.5},
@@ -34,7 +35,8 @@ every_text_case = pytest.mark.parametrize("case", [case for case in CASES if KIN
 
 @pytest.fixture
 def inputs(case, pictures):
-    return {"features": MATRIX, "image": pictures}.get(KIND[case], TEXTS)
+    pairs = [f"{first}\n\n{second}" for first, second in zip(TEXTS, TEXTS[::-1], strict=True)]
+    return {"features": MATRIX, "image": pictures, "pair": pairs}.get(KIND[case], TEXTS)
 
 
 @pytest.fixture
@@ -179,6 +181,7 @@ WRONG = {
         "dropout": True,
     },
     "gru": {"hidden": 0, "bidirectional": "both", "pooling": "sum", "lowercase": 1, "min_df": -1},
+    "pair": {"hidden": 0, "attention": "hard", "dim": 0, "dropout": 1.0},
     "static": {"path": 5, "pooling": "cls", "max_tokens": 0, "max_words": 0, "frozen": 0, "activation": "gelu"},
     "transformer": {"path": b"x", "pooling": ["cls"], "max_tokens": 0, "batch_size": 0, "hidden": 0},
     "image": {"pooling": "max", "max_pixels": 0, "dropout": float("nan"), "module": "resnet"},

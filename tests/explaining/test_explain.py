@@ -414,3 +414,17 @@ def test_the_scale_of_weights_and_bias_does_not_change_the_nearest_sets_of_the_s
         for s in (1.0, 2.0 ** round(math.log2(scale)))
     )
     assert [near.label_set for near in scaled.same_size] == [near.label_set for near in first.same_size]
+
+
+def test_a_contradiction_that_no_ball_is_needed_for_has_neighbours_within_the_ball():
+    weight = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    small = lp.explain(weight, [0, 1, 2], domain=("ball", 0.5))
+    assert (small.certificate.conflict, small.least_distance, len(small.nearest)) == ((0, 1, 2), 1, 3)
+    for one in small.nearest:
+        assert np.linalg.norm(one.certificate.witness) <= 0.5
+    bias = np.array([-0.45, -0.45, -9.0])
+    tight = lp.explain(weight, [0, 1, 2], bias=bias, domain=("ball", 0.5))
+    assert tight.nearest == ()  # {0, 1} takes a length of 0.64, and label 2 nine
+    assert "No input gives the label set" in str(tight)
+    outside = lp.explain(weight, [0, 1], bias=bias, domain=("ball", 0.5))
+    assert outside.certificate.extra == ("domain",)

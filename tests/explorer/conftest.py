@@ -20,3 +20,15 @@ def random_layer():
     invented = (rng.random((30, 60)) < 0.1).astype(int)
     sets = np.concatenate([given, given[:5], invented])
     return weight, sets, client_of(app_of(weight, sets))
+
+
+@pytest.fixture
+def page(chromium):
+    """A page of the browser that must end without a message on its console."""
+    opened = chromium.new_page(viewport={"width": 1200, "height": 900})
+    said = []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    yield opened
+    opened.close()
+    assert said == []

@@ -23,9 +23,9 @@ def layer_of(weight, bias=None, **facts):
     return ImportedLayer(weight, bias if bias is None else np.asarray(bias, float), **known)
 
 
-def app_of(weight, sets=None, *, bias=None, names=None, **options):
+def app_of(weight, sets=None, *, bias=None, names=None, model="pets", **options):
     label_sets = None if sets is None else read_label_sets(sets, len(weight))
-    return make_app(layer_of(weight, bias), label_names=names, label_sets=label_sets, **options)
+    return make_app(layer_of(weight, bias, model=model), label_names=names, label_sets=label_sets, **options)
 
 
 def client_of(app, host="127.0.0.1:8000"):
@@ -39,12 +39,12 @@ def ask(client, path, **question):
 
 
 @contextmanager
-def served(app) -> Iterator[str]:
+def served(app, http="auto") -> Iterator[str]:
     """Serve an app on a free port of this machine; the address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", http=http))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -333,6 +333,13 @@ def test_the_start_of_a_name_comes_before_the_start_of_a_word_before_any_place(f
     assert completed(fevers, "FEVER", limit=2) == expected[:2]
 
 
+def test_the_very_name_comes_first_whatever_else_is_alike_or_more_frequent():
+    names = ["C++", "c", "C", "#1", "cafe", "café", "c c"]
+    client = client_of(app_of(np.eye(7), [[0], [0], [0], [2], [4], [4]], names=names))
+    for name in names:
+        assert completed(client, f" {name} ")[0] == name
+
+
 def test_case_accents_and_spaces_do_not_matter(fevers):
     assert completed(fevers, "  cafe  AU") == ["Café au lait"]
 
@@ -355,3 +362,11 @@ def test_an_empty_query_shows_the_most_frequent_labels(fevers):
 def test_a_layer_with_very_many_features_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="fewer features for its 2 labels, got 5000: labelproof audit takes it"):
         make_app(layer_of(np.ones((2, 5000))))
+
+
+def test_balls_of_the_models_own_domain_are_left_out_and_others_refused():
+    own = layer_of(TRIANGLE, domain="unit", domain_reason="Rows of length 1.")
+    layer = make_prover(own).layer
+    assert (layer.balls, layer.low.tolist()) == ((), [0.0, 0.0])
+    with pytest.raises(ValueError, match=r"the explorer takes domains of bounds only, got \('ball', 2.0\)"):
+        make_prover(own, domain=("ball", 2.0))

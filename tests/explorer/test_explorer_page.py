@@ -37,18 +37,6 @@ def many_url():
         yield url
 
 
-@pytest.fixture
-def page(chromium):
-    """A page of the browser that must end without a message on its console."""
-    opened = chromium.new_page(viewport={"width": 1200, "height": 900})
-    said = []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    yield opened
-    opened.close()
-    assert said == []
-
-
 def open_at(page, url, address=""):
     page.goto("about:blank")
     page.goto(url + address)
@@ -79,7 +67,7 @@ def type_label(page, text):
 
 def test_typing_and_enter_adds_labels_and_the_verdict_follows(page, pets_url):
     open_at(page, pets_url)
-    expect(headline(page)).to_have_text("No label at all can be predicted.")
+    expect(headline(page)).to_have_text("The empty combination can be predicted.")
     for name in PETS:
         type_label(page, name[:2])
         page.keyboard.press("Enter")
@@ -327,6 +315,7 @@ def test_hostile_names_are_text_everywhere(page):
         assert page.evaluate("window.attacked") is None
         assert page.locator("main img, main script, main b, main a").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.locator(".chip .switch bdi").all_inner_texts() == ["⟨U+202E⟩evil⟨U+202C⟩ and ⟨U+2066⟩lost"]
         shown = page.locator(".chip bdi").first
         assert shown.evaluate("e => getComputedStyle(e).unicodeBidi") == "isolate"
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from small_explorers import PETS, TRIANGLE, app_of, client_of, served
+from small_explorers import TRIANGLE, app_of, ask, client_of, served
 
 from labelproof.explorer.app import STATIC
 from labelproof.explorer.guard import HEADERS
@@ -234,8 +234,13 @@ def test_a_question_in_plain_text_which_a_foreign_form_could_send_is_refused(pet
     assert_refused(response, 422, "is not as expected")
 
 
-def test_hostile_names_come_back_as_they_are_and_as_json():
-    name = "</script><script>alert(1)</script>\u202e"
-    response = client_of(app_of(np.eye(2), names=[name, PETS[0]])).get("/api/labels", params={"q": "script"})
+def test_hostile_names_come_back_as_json_with_their_controls_as_symbols():
+    name = "</script><script>alert(1)</script>\u202e\x00"
+    client = client_of(app_of(np.eye(2), names=[name, "  "], model="mo\u202edel"))
+    response = client.get("/api/labels", params={"q": "script"})
+    shown = "</script><script>alert(1)</script>⟨U+202E⟩⟨U+0000⟩"
     assert response.headers["content-type"] == "application/json"
-    assert response.json()[0]["name"] == name
+    assert response.json()[0]["name"] == shown
+    assert ask(client, "verdict", labels=[0, 1])["names"] == {"0": shown, "1": "label 1 (no name)"}
+    assert client.get("/api/labels", params={"q": shown}).json()[0]["name"] == shown  # as a person copies it
+    assert client.get("/api/model").json()["model"] == "mo⟨U+202E⟩del"

@@ -9,7 +9,9 @@ import torch
 
 import labelproof as lp
 from labelproof.heads import CodeHead
+from labelproof.heads.adversary import find_worst_set, vanishing_sets
 from labelproof.theory.codes import Code, switching_set
+from labelproof.theory.incoherence import check_incoherence
 
 
 def covering_set(head, target, k, random):
@@ -25,9 +27,10 @@ def covering_set(head, target, k, random):
 
 
 def many_sets(head, count):
-    """Return random, clustered, covering and structured sets of up to k labels, and the empty one."""
+    """Return random, clustered, covering, structured and adversarial sets of up to k labels, and the empty one."""
     random, n, k = np.random.default_rng(0), head.n_labels, head.k
-    sets = [[], [0], [n - 1]]
+    weight = head.weight.detach().double().numpy()
+    sets = [[], [0], [n - 1], *vanishing_sets(weight, k), list(find_worst_set(weight, k, rounds=4).labels)]
     structured = switching_set(Code(head.code.q, 2, 4))
     while len(sets) < count:
         size = int(random.integers(1, k + 1))
@@ -68,6 +71,24 @@ def test_other_codes_and_precisions_too(n, k, dtype):
     sets += [random.choice(n, k, replace=False).tolist() for _ in range(20)]
     check(head, sets, dtype)
     assert head.guarantee().holds_in_dtype
+
+
+@pytest.mark.parametrize("n", [3, 10, 49, 100, 374, 997])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 9])
+@pytest.mark.filterwarnings("ignore:the head has")
+def test_the_theorems_hold_on_the_stored_arrays(n, k):
+    k = min(k, n)
+    head = CodeHead(1, n, k, 0)
+    assert head.guarantee().level == "exact"
+    columns = head._fixed_columns().double().numpy()[:, 1:] / head.scale
+    found = check_incoherence(columns, k, constant=1.0)
+    assert found.proven or k == n
+    shared = columns @ columns.T - np.diag(np.full(n, head.code.length))
+    covered = np.sort(shared, axis=1)[:, ::-1][:, : min(k, n - 1)].sum(1).max()
+    assert covered < head.code.length
+    gap = head.code.length - int(covered)
+    norm = math.sqrt((head.code.length + 1) * (head.code.columns + int(covered) ** 2))
+    assert head.guarantee().margin == pytest.approx(gap / norm)
 
 
 def test_the_verifier_agrees_with_every_witness_and_the_margin_is_reached():

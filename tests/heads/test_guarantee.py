@@ -41,8 +41,8 @@ def test_a_witness_needs_nodes_on_a_grid():
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("path", ["fft", "dense"])
-def test_sets_called_safe_are_predicted_in_that_precision(dtype, path, monkeypatch):
+@pytest.mark.parametrize(("path", "k"), [("fft", 4), ("dense", 4), ("split", 12)])
+def test_sets_called_safe_are_predicted_in_that_precision(dtype, path, k, monkeypatch):
     used = []
     survives = lp.heads.safety._survives
 
@@ -54,7 +54,7 @@ def test_sets_called_safe_are_predicted_in_that_precision(dtype, path, monkeypat
 
     monkeypatch.setattr(lp.heads.safety, "_survives", remember)
     torch.manual_seed(0)
-    head = DFTHead(40, 150, 4, 20, path=path)
+    head = DFTHead(50, 150, k, 20, path=path)
     sets = [[1], [3, 70], [10, 60, 110], [0, 40, 80, 120], [5, 6, 7], []]
     guarantee = head.guarantee(sets, dtype=dtype)
     assert guarantee.is_safe.sum() == len(used)

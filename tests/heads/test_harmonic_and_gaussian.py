@@ -6,7 +6,7 @@ import torch
 
 import labelproof as lp
 from labelproof.heads import CodeHead, DFTHead, GaussianHead, HarmonicHead
-from labelproof.heads.adversary import find_worst_set, largest_margin
+from labelproof.heads.adversary import find_worst_set, largest_margin, vanishing_sets
 from labelproof.theory.codes import Code, switching_set
 from labelproof.theory.dft import harmonic_matrix
 
@@ -65,7 +65,7 @@ def test_low_frequencies_come_first_and_the_others_above_them():
     assert head.n_nodes == 101
     assert head.frequencies[:5].tolist() == [1, 2, 3, 4, 5]
     assert (head.frequencies[5:] > 5).all()
-    assert np.array_equal(head.weight.numpy(), harmonic_matrix(101, head.frequencies.numpy())[:100])
+    assert np.array_equal(head.weight.numpy() / head.scale, harmonic_matrix(101, head.frequencies.numpy())[:100])
     assert HarmonicHead(200, 100, 5, 0, random=45).features == 101
 
 
@@ -81,13 +81,37 @@ def test_a_harmonic_head_has_the_low_witness_and_says_what_a_search_found():
     assert low.margin < guarantee.margin
 
 
-def test_the_adversary_finds_sets_that_a_code_cannot_predict():
-    code = Code(13, 2, 5)
-    head = CodeHead(70, 160, code.k, 0, code=code)
-    worst = find_worst_set(head.weight.double().numpy(), 13, candidates=[switching_set(code)], rounds=0)
+@pytest.mark.parametrize(("length", "size"), [(5, 13), (6, 20), (8, 45)])
+def test_the_adversary_finds_from_the_matrix_alone_what_a_code_cannot_predict(length, size):
+    code = Code(53, 2, length)
+    weight = CodeHead(500, 600, code.k, 0, code=code).weight.double().numpy()
+    worst = find_worst_set(weight, size, rounds=0)
     assert worst.is_proven
     assert worst.margin == 0
-    assert worst.labels == switching_set(code)
+    assert code.k < len(worst.labels) <= size == len(switching_set(code))
+    assert lp.verify(weight, [worst.labels]).status == [0]
+
+
+def test_the_adversary_finds_the_sets_that_a_rounded_dft_head_lost():
+    weight = DFTHead(600, 1500, 20, 0).weight.double().numpy()
+    assert find_worst_set(weight, 20, rounds=0).is_proven
+
+
+def test_the_adversary_tries_the_sets_that_it_is_given():
+    code = Code(13, 2, 5)
+    head = CodeHead(70, 160, code.k, 0, code=code)
+    weight = head.weight.double().numpy()[np.random.default_rng(0).permutation(160)]  # no rule to be found
+    assert not find_worst_set(weight, 13, rounds=0).is_proven
+    where = {tuple(row): i for i, row in enumerate(weight.tolist())}
+    given = [where[tuple(row)] for row in head.weight.double()[list(switching_set(code))].tolist()]
+    worst = find_worst_set(weight, 13, candidates=[given], rounds=0)
+    assert worst.is_proven
+    assert worst.labels == tuple(sorted(given))
+
+
+def test_rows_without_a_rule_have_few_sets_that_vanish():
+    assert vanishing_sets(np.ones((5, 3)), 3) == []
+    assert all(len(one) <= 3 for one in vanishing_sets(np.random.default_rng(0).normal(size=(50, 8)), 3))
 
 
 def test_the_adversary_lowers_the_margin_by_its_swaps():

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelproof.heads import BottleneckHead, CodeHead, DFTHead, VandermondeHead, start_at
+from labelproof.heads import BottleneckHead, CodeHead, DFTHead, HarmonicHead, VandermondeHead, start_at
 from labelproof.theory.cyclic import minor_signs
 from labelproof.theory.dft import dft_matrix, vandermonde_matrix
 
@@ -19,6 +19,7 @@ HEADS = {
     "dft": lambda **kw: DFTHead(40, 60, 5, 4, **kw),
     "dft without slack": lambda **kw: DFTHead(40, 60, 5, 0, path="fft", **kw),
     "dft in another order": lambda **kw: DFTHead(40, 60, 5, 4, order=np.arange(60)[::-1], path="fft", **kw),
+    "dft by two products": lambda **kw: DFTHead(40, 60, 19, 0, order=np.arange(60)[::-1], path="split", **kw),
     "dft by a product": lambda **kw: DFTHead(40, 60, 5, 4, path="dense", **kw),
     "dft on the paper's grid": lambda **kw: DFTHead(40, 59, 5, 4, nodes="paper", path="fft", **kw),
     "dft with learned nodes": lambda **kw: DFTHead(40, 60, 5, 4, nodes="learned", **kw),
@@ -99,10 +100,10 @@ def test_an_order_can_be_loaded_into_a_head_that_was_made_without():
     assert torch.allclose(other.logits(x), x @ head.weight.T, atol=1e-5)
 
 
-@pytest.mark.parametrize("other", [{"nodes": "paper"}, {"scale": 2.0}])
+@pytest.mark.parametrize("other", [{"nodes": "paper"}, {"scale": 1.0}])
 def test_weights_of_a_head_with_other_columns_are_refused(other):
     head = DFTHead(40, 59, 5, 4, **other)
-    with pytest.raises(RuntimeError, match=r"grid: expected a DFT head of 60 nodes, scale 1\.0, got one of"):
+    with pytest.raises(RuntimeError, match=r"grid: expected a DFT head of 60 nodes, scale 2\.0, got one of"):
         DFTHead(40, 59, 5, 4).load_state_dict(head.state_dict())
 
 
@@ -155,14 +156,28 @@ def test_the_transform_equals_the_matrix(n, k, nodes):
     assert torch.allclose(head.logits(x), x @ head.weight.T, atol=1e-12)
 
 
+@pytest.mark.parametrize(("n", "k"), [(97, 20), (128, 63), (211, 17), (250, 24), (8921, 80)])
+def test_two_small_products_equal_the_matrix(n, k):
+    head = DFTHead(2 * k + 1, n, k, 0, path="split", scale=4.0, dtype=torch.float64)
+    x = torch.randn(2, 3, 2 * k + 1, dtype=torch.float64)
+    assert torch.allclose(head.logits(x), x @ head.weight.T, atol=1e-12)
+
+
+def test_a_head_whose_nodes_or_frequencies_cannot_be_split_says_so():
+    with pytest.raises(ValueError, match="path must be another for 21 columns at 97 nodes, got 'split'"):
+        DFTHead(40, 97, 10, 0, nodes="paper", path="split")
+    with pytest.raises(ValueError, match="path must be another for 61 columns at 200 nodes, got 'split'"):
+        HarmonicHead(70, 199, 10, 0, random=20, nodes="fast", path="split")
+
+
 def test_the_paper_grid_gives_the_papers_matrix():
-    head = DFTHead(11, 30, 5, 0, nodes="paper", dtype=torch.float64)
+    head = DFTHead(11, 30, 5, 0, nodes="paper", scale=1.0, dtype=torch.float64)
     assert np.array_equal(head.weight.numpy(), dft_matrix(30, 5))
 
 
 def test_every_label_has_its_place_on_the_circle():
     places = np.random.default_rng(1).permutation(30)
-    head = DFTHead(11, 30, 5, 0, nodes="paper", order=places, dtype=torch.float64)
+    head = DFTHead(11, 30, 5, 0, nodes="paper", order=places, scale=1.0, dtype=torch.float64)
     assert np.array_equal(head.weight.numpy(), dft_matrix(30, 5)[places])
 
 
@@ -173,7 +188,7 @@ def test_nodes_of_the_fast_grid_keep_all_minors_of_one_sign():
 
 
 def test_learned_nodes_stay_in_gr_plus_and_begin_on_the_papers_grid():
-    head = DFTHead(5, 11, 2, 0, nodes="learned", dtype=torch.float64)
+    head = DFTHead(5, 11, 2, 0, nodes="learned", scale=1.0, dtype=torch.float64)
     assert np.allclose(head.weight.detach().numpy(), dft_matrix(11, 2), atol=1e-12)
     nn.init.normal_(head.node_steps, std=2.0)
     angles = head.angles()
@@ -196,8 +211,15 @@ def test_fixed_columns_are_no_parameters_and_keep_float32():
     assert torch.equal(head.double().columns, DFTHead(40, 60, 5, 4, dtype=torch.float64).columns)
 
 
+@pytest.mark.parametrize(("n", "k"), [(60, 5), (2689, 25), (983, 25), (8921, 80), (21, 10)])
+def test_rows_have_a_norm_of_about_one_by_default_and_of_two_with_random_frequencies(n, k):
+    for head, wanted in ((DFTHead(999, n, k, 0), 1.0), (HarmonicHead(999, n, k, 0), 2.0)):
+        assert math.frexp(head.scale)[0] == 0.5
+        assert wanted / 1.5 < head.weight.norm(dim=1).mean() < wanted * 1.5
+
+
 def test_scaled_columns_give_scaled_logits_and_the_same_start():
-    plain, scaled = DFTHead(11, 60, 5, 0, path="fft"), DFTHead(11, 60, 5, 0, scale=4.0, path="fft")
+    plain, scaled = DFTHead(11, 60, 5, 0, scale=1.0, path="fft"), DFTHead(11, 60, 5, 0, scale=4.0, path="fft")
     assert torch.allclose(4 * plain.weight, scaled.weight)
     x = torch.randn(3, 11)
     assert torch.allclose(scaled.logits(x), x @ scaled.weight.T, atol=1e-5)
@@ -235,7 +257,7 @@ def test_automatic_paths_agree_with_each_other():
     head = DFTHead(40, 2000, 15, 9)
     e = torch.randn(8, 40)
     measured = head(e)
-    for path in ("fft", "dense"):
+    for path in ("fft", "split", "dense"):
         head.path = path
         assert torch.allclose(head(e), measured, atol=1e-4)
 
@@ -274,6 +296,7 @@ def test_an_encoder_narrower_than_the_head_is_pointed_out():
         (lambda: DFTHead(40, 10, 2, 0, nodes="slow"), "nodes must be 'fast', 'paper' or 'learned', got 'slow'"),
         (lambda: DFTHead(40, 10, 2, 0, path="gpu"), "path must be"),
         (lambda: DFTHead(40, 10, 2, 0, nodes="learned", path="fft"), "path must be"),
+        (lambda: DFTHead(40, 10, 2, 0, nodes="learned", path="split"), "path must be"),
         (lambda: DFTHead(40, 10, 2, 0, scale=0.0), "scale must be a positive number, got 0.0"),
         (
             lambda: DFTHead(40, 10, 2, 0, start=10),
@@ -289,10 +312,11 @@ def test_a_wrong_argument_is_named(make, message):
         make()
 
 
-def test_the_fft_can_be_used_without_gradients_first_and_with_them_later():
+@pytest.mark.parametrize(("path", "k"), [("fft", 6), ("split", 26)])
+def test_the_fft_can_be_used_without_gradients_first_and_with_them_later(path, k):
     """What it keeps from the first call must serve the second; the size occurs nowhere else."""
-    head = DFTHead(40, 61, 6, 0, path="fft")
-    x = torch.randn(3, 13)
+    head = DFTHead(2 * k + 1, 61, k, 0, path=path)
+    x = torch.randn(3, 2 * k + 1)
     with torch.inference_mode():
         first = head.logits(x)
     x.requires_grad_()
@@ -301,9 +325,10 @@ def test_the_fft_can_be_used_without_gradients_first_and_with_them_later():
     torch.testing.assert_close(x.grad, head.weight.sum(0).expand(3, -1), atol=1e-5, rtol=1e-5)
 
 
-def test_the_fft_can_be_mapped_and_differentiated_row_by_row():
-    head = DFTHead(40, 61, 6, 0, path="fft").double()
-    x = torch.randn(3, 13, dtype=torch.float64)
+@pytest.mark.parametrize(("path", "k"), [("fft", 6), ("split", 26)])
+def test_the_fft_can_be_mapped_and_differentiated_row_by_row(path, k):
+    head = DFTHead(2 * k + 1, 61, k, 0, path=path).double()
+    x = torch.randn(3, 2 * k + 1, dtype=torch.float64)
     torch.testing.assert_close(torch.vmap(head.logits)(x), head.logits(x))
     jacobian = torch.func.jacrev(head.logits)(x[0])
     torch.testing.assert_close(jacobian, head.weight)

@@ -9,6 +9,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from in_domain import assert_in_domain
 from labelproof.errors import ModelFormatError
 from labelproof.importers import layer_of, read_layer
 
@@ -74,21 +75,35 @@ def test_the_layer_of_a_saved_model_gives_its_logits(tmp_path, kind, options, ke
     with torch.no_grad():
         logits = model(**tokens).logits.numpy()
     np.testing.assert_allclose(features @ layer.weight.T + bias, logits, rtol=1e-4, atol=1e-3)
-    low, high = {"nonnegative": (0, np.inf), None: (-np.inf, np.inf)}.get(layer.domain, layer.domain)
-    assert (features >= low).all()
-    assert (features <= high).all()
+    assert_in_domain(features, layer.domain)
     assert (features.max() > 1) == (before != "tanh")
 
 
 @pytest.mark.parametrize(("kind", "key"), [("GPT2", "score.weight"), ("Llama", "score.weight")])
-def test_decoders_that_score_end_in_a_norm_which_bounds_nothing(tmp_path, kind, key):
+def test_decoders_that_score_end_in_a_norm_which_keeps_features_in_a_ball(tmp_path, kind, key):
     options = {"n_embd": 16, "n_layer": 1, "n_head": 2, "pad_token_id": 0}
     model = make(kind, **options)
+    norm = model.transformer.ln_f if kind == "GPT2" else model.model.norm
+    with torch.no_grad():
+        for parameter in norm.parameters():
+            parameter.normal_()
     model.save_pretrained(tmp_path / "model")
     layer = read_layer(tmp_path / "model")
     assert layer_of(model).features is None  # they score every position, and choose one
-    assert (layer.source, layer.domain, layer.bias, layer.features) == (f"{key} of model.safetensors", None, None, None)
-    assert layer.before in ("LayerNorm", "RMSNorm")
+    assert (layer.source, layer.bias, layer.features) == (f"{key} of model.safetensors", None, None)
+    assert layer.before == ("LayerNorm" if kind == "GPT2" else "RMSNorm")
+    assert layer.domain_reason.startswith(f"The inputs of the layer have passed {layer.before}, so they are within")
+    with torch.no_grad():
+        states = model.base_model(**TOKENS).last_hidden_state
+    assert_in_domain(states.reshape(-1, layer.n_features).numpy(), layer.domain)
+    assert (states.abs().amax() > 1.0).item()
+
+
+def test_a_norm_that_is_not_stored_as_expected_bounds_nothing(tmp_path):
+    config = {"model_type": "gpt2", "architectures": ["GPT2ForSequenceClassification"]}
+    short = {"score.weight": torch.ones(3, 4), "transformer.ln_f.weight": torch.ones(5)}
+    layer = read_layer(write(tmp_path, short, **config))
+    assert (layer.before, layer.domain) == ("LayerNorm", None)
 
 
 def test_an_image_model_averages_what_a_relu_gives(tmp_path):

@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 import labelproof as lp
+from in_domain import assert_in_domain
 from labelproof.importers import layer_of
 from labelproof.importers.feature_domains import after
 
@@ -48,7 +49,13 @@ def same_logits(layer, module, x=X):
         (nn.SiLU(), "SiLU", (-0.29, np.inf)),
         (nn.ELU(), "ELU", (-1.0, np.inf)),
         (nn.ELU(alpha=3), None, None),
-        (nn.LayerNorm(4), "LayerNorm", None),
+        (nn.LayerNorm(4), "LayerNorm", ("ball", 2.002)),
+        (nn.LayerNorm(4, elementwise_affine=False), "LayerNorm", ("ball", 2.002)),
+        (nn.RMSNorm(4), "RMSNorm", ("ball", 2.002)),
+        (lambda x: F.layer_norm(x, (4,)), "LayerNorm", None),
+        (nn.Sequential(nn.LayerNorm(4), nn.Dropout()), "LayerNorm", ("ball", 2.002)),
+        (nn.Sequential(nn.LayerNorm(4), nn.Unflatten(1, (2, 2)), nn.Flatten()), "LayerNorm", None),
+        (nn.Sequential(nn.Unflatten(1, (1, 2, 2)), nn.LayerNorm((2, 2)), nn.Flatten()), "LayerNorm", None),
         (nn.LeakyReLU(), "leaky ReLU", None),
         (nn.Softshrink(), None, None),
         (torch.relu, "ReLU", "nonnegative"),
@@ -79,10 +86,59 @@ def test_what_stands_before_the_layer_is_read_from_the_modules_graph(before, nam
     np.testing.assert_array_equal(layer.bias, net.classifier.bias.detach().double().numpy())
     assert (layer.before, layer.domain) == (name, domain)
     assert (layer.source, layer.kind, layer.model) == ("classifier.weight", "torch module", "Net")
-    low, high = {"nonnegative": (0, np.inf), None: (-np.inf, np.inf)}.get(domain, domain)
-    features = layer.features(X)
-    assert (features >= low).all()
-    assert (features <= high).all()
+    assert_in_domain(layer.features(X), domain)
+
+
+class Words(nn.Module):
+    """Three vectors of each input through a norm, of which one vector is made in a given way."""
+
+    def __init__(self, norm, one):
+        super().__init__()
+        torch.manual_seed(0)
+        self.body, self.norm, self.one, self.classifier = nn.Linear(6, 12), norm, one, nn.Linear(4, 5)
+
+    def forward(self, x):
+        return self.classifier(self.one(self.norm(self.body(x).view(-1, 3, 4))))
+
+
+@pytest.mark.parametrize(
+    ("one", "is_known"),
+    [
+        (lambda x: x[:, 0], True),
+        (lambda x: x.mean(1), True),
+        (lambda x: x.mean(dim=1), True),
+        (lambda x: x[:, -1].contiguous(), True),
+        (lambda x: x.amax(1), False),  # the largest of each feature may leave the ball
+        (lambda x: x.sum(1), False),
+        (lambda x: x.transpose(1, 2).reshape(-1, 3, 4)[:, 0], False),
+        (lambda x: x[:, 0, :], False),
+    ],
+)
+@pytest.mark.parametrize("kind", [nn.LayerNorm, nn.RMSNorm])
+def test_a_norm_keeps_features_in_a_ball_around_its_bias(one, is_known, kind):
+    norm = kind(4)
+    with torch.no_grad():
+        norm.weight.copy_(torch.tensor([0.5, -3.0, 1.0, 2.0]))
+        if kind is nn.LayerNorm:
+            norm.bias.copy_(torch.tensor([1.0, 0.0, -7.0, 2.0]))
+    layer = layer_of(Words(norm, one))
+    if not is_known:
+        assert layer.domain is None
+        return
+    shape, radius, *centre = layer.domain
+    assert (shape, 6.0 < radius < 6.1) == ("ball", True)
+    np.testing.assert_array_equal(centre, [[1, 0, -7, 2]] if kind is nn.LayerNorm else [])
+    assert layer.domain_reason == (
+        f"The inputs of the layer have passed {kind.__name__}, so they are within {radius:.4g} of "
+        f"{'its bias' if centre else '0'}."
+    )
+    assert_in_domain(layer.features(100 * X), layer.domain)
+
+
+def test_a_norm_of_weight_0_bounds_nothing():
+    norm = nn.LayerNorm(4)
+    nn.init.zeros_(norm.weight)
+    assert layer_of(Net(norm)).domain is None
 
 
 def test_features_of_a_module_give_its_logits_and_leave_it_as_it_was():

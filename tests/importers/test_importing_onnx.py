@@ -39,7 +39,7 @@ GEMM = node("Gemm", ["x", "W", "b"], ["z"], transB=1)
     ("between", "before", "domain"),
     [
         ([nn.ReLU(), nn.Dropout()], "ReLU", "nonnegative"),
-        ([nn.LayerNorm(4)], "LayerNorm", None),
+        ([nn.LayerNorm(4)], "LayerNorm", ("ball", 2.002)),
     ],
 )
 def test_a_module_that_torch_exports_keeps_its_output_layer(tmp_path, between, before, domain):
@@ -132,6 +132,30 @@ def test_a_clip_with_computed_bounds_and_a_sum_bound_nothing(tmp_path):
 def test_an_operation_before_the_layer_bounds_the_features(tmp_path, operation, domain):
     nodes = [node(operation, ["x"], ["r"]), node("Gemm", ["r", "W", "b"], ["z"], transB=1)]
     assert read_layer(save(tmp_path / "m.onnx", nodes, W=W, b=B)).domain == domain
+
+
+@pytest.mark.parametrize(
+    ("between", "options", "is_known"),
+    [([], {}, True), (["Identity"], {"axis": -1}, True), ([], {"axis": 0}, False), (["Transpose"], {}, False)],
+)
+def test_a_norm_keeps_features_in_a_ball_around_its_bias(tmp_path, between, options, is_known):
+    stored = {"g": np.array([1.0, -2.0, 0.5], np.float32), "s": np.array([0.0, 1.0, 2.0], np.float32), "W": W, "b": B}
+    names = ["x", *(f"t{k}" for k in range(1 + len(between)))]
+    nodes = [node("LayerNormalization", ["x", "g", "s"], ["t0"], **options)]
+    nodes += [node(kind, [names[k + 1]], [names[k + 2]]) for k, kind in enumerate(between)]
+    layer = read_layer(
+        save(tmp_path / "m.onnx", [*nodes, node("Gemm", [names[-1], "W", "b"], ["z"], transB=1)], **stored)
+    )
+    assert (layer.before, layer.domain is not None) == ("LayerNorm", is_known)
+    if is_known:
+        kind, radius, centre = layer.domain
+        assert (kind, centre.tolist(), 2 * 3**0.5 < radius < 3.48) == ("ball", [0, 1, 2], True)
+
+
+def test_a_norm_whose_weight_is_computed_bounds_nothing(tmp_path):
+    nodes = [node("Relu", ["g"], ["r"]), node("LayerNormalization", ["x", "r"], ["n"])]
+    nodes.append(node("Gemm", ["n", "W", "b"], ["z"], transB=1))
+    assert read_layer(save(tmp_path / "m.onnx", nodes, W=W, b=B, g=np.ones(3, np.float32))).domain is None
 
 
 def test_averages_keep_the_bounds(tmp_path):

@@ -11,6 +11,7 @@ import labelproof as lp
 from labelproof.data import Dataset
 from labelproof.errors import ModelFormatError
 from labelproof.importers import layer_of, read_layer
+from labelproof.importers.feature_domains import UNIT
 from labelproof.models import Model
 from labelproof.training import TrainConfig, fit
 
@@ -57,8 +58,8 @@ def test_the_features_of_a_model_give_its_logits(tmp_path, head, encoder, before
     assert read_layer(tmp_path / "saved").model == "saved"
 
 
-@pytest.mark.parametrize(("hidden", "before"), [(None, "tfidf"), (6, "ReLU")])
-def test_the_features_of_texts_are_nonnegative(hidden, before):
+@pytest.mark.parametrize(("hidden", "before", "domain"), [(None, "tfidf", ("unit", UNIT)), (6, "ReLU", "nonnegative")])
+def test_the_features_of_texts_are_nonnegative_and_as_they_are_of_length_1(hidden, before, domain):
     sections = {
         "encoder": {"kind": "tfidf", "hidden": hidden},
         "head": {"kind": "svm" if hidden is None else "linear"},
@@ -67,8 +68,10 @@ def test_the_features_of_texts_are_nonnegative(hidden, before):
     texts = [" ".join(name * 3 for name, active in zip(NAMES, row, strict=True) if active) or "none" for row in Y]
     model = Model.of(fit(TrainConfig.from_dict(sections), Dataset(Y, NAMES, texts=texts), progress=False))
     layer = layer_of(model)
-    assert (layer.before, layer.domain) == (before, "nonnegative")
-    assert (layer.features(texts) >= 0).all()
+    features = layer.features(texts)
+    assert (layer.before, layer.domain, model.domain) == (before, domain, domain)
+    assert (features >= 0).all()
+    assert hidden or (np.linalg.norm(features, axis=1) <= domain[1]).all()
 
 
 def test_the_verifier_takes_an_imported_layer_with_its_rule():

@@ -10,6 +10,7 @@ from made_files import write_npy_with_header
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
@@ -17,12 +18,14 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
+from in_domain import assert_in_domain
 from labelproof.errors import ModelFormatError
 from labelproof.importers import layer_of, read_layer
+from labelproof.importers.feature_domains import UNIT
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 6))
@@ -133,10 +136,18 @@ def test_the_hidden_activation_of_a_perceptron_bounds_the_features(imported, act
 @pytest.mark.parametrize(
     ("steps", "before", "domain"),
     [
-        ([TfidfVectorizer()], "TfidfVectorizer", "nonnegative"),
+        ([TfidfVectorizer()], "TfidfVectorizer", ("unit", UNIT)),
+        ([TfidfVectorizer(norm="l1", dtype=np.float32)], "TfidfVectorizer", ("unit", UNIT)),
+        ([TfidfVectorizer(norm=None)], "TfidfVectorizer", "nonnegative"),
+        ([TfidfVectorizer(), VarianceThreshold()], "TfidfVectorizer", ("unit", UNIT)),
+        ([CountVectorizer(), TfidfTransformer()], "CountVectorizer", ("unit", UNIT)),
         ([CountVectorizer(), TfidfTransformer(), MaxAbsScaler()], "CountVectorizer", "nonnegative"),
-        ([HashingVectorizer(n_features=16, alternate_sign=False)], "HashingVectorizer", "nonnegative"),
-        ([HashingVectorizer(n_features=16)], "HashingVectorizer", None),
+        ([CountVectorizer(), Normalizer("max")], "CountVectorizer", "nonnegative"),
+        ([CountVectorizer(), Normalizer()], "CountVectorizer", ("unit", UNIT + 5 * 2.0**-23)),
+        ([HashingVectorizer(n_features=16, alternate_sign=False)], "HashingVectorizer", ("unit", UNIT)),
+        ([HashingVectorizer(n_features=16)], "HashingVectorizer", ("ball", UNIT)),
+        ([HashingVectorizer(n_features=16, norm=None)], "HashingVectorizer", None),
+        ([TfidfVectorizer(), TruncatedSVD(3), Normalizer()], "TruncatedSVD", ("ball", UNIT + 3 * 2.0**-23)),
         ([TfidfVectorizer(), TruncatedSVD(3)], "TruncatedSVD", None),
         ([TfidfVectorizer(), StandardScaler(with_mean=False)], "StandardScaler", None),
     ],
@@ -147,8 +158,48 @@ def test_what_a_pipeline_does_to_words_is_told(imported, steps, before, domain):
     features = layer.features(TEXTS)
     np.testing.assert_array_equal(features @ layer.weight.T + layer.bias > 0, model.predict(TEXTS))
     assert (layer.before, layer.domain) == (before, domain)
-    assert domain is None or (features >= 0).all()
+    assert_in_domain(features, domain)
     assert before in layer.domain_reason
+
+
+def test_a_union_puts_blocks_of_features_side_by_side(imported):
+    parts = [
+        ("words", TfidfVectorizer()),
+        ("letters", make_pipeline(CountVectorizer(analyzer="char"), TfidfTransformer())),
+        ("counts", CountVectorizer()),
+        ("hashed", HashingVectorizer(n_features=16)),
+    ]
+    union = FeatureUnion(parts, transformer_weights={"letters": 0.5})
+    model = make_pipeline(union, OneVsRestClassifier(LogisticRegression())).fit(TEXTS, Y)
+    layer = imported(model)
+    kind, blocks = layer.domain
+    n_letters = len(parts[1][1][0].vocabulary_)
+    expected = [
+        (5, ("unit", UNIT**2)),
+        (n_letters, ("unit", 0.5 * UNIT**2)),
+        (5, "nonnegative"),
+        (16, ("ball", UNIT**2)),
+    ]
+    assert (kind, blocks) == ("blocks", expected)
+    assert_in_domain(layer.features(TEXTS), layer.domain)
+    assert layer.domain_reason.startswith(
+        "The features come from a FeatureUnion: 5 nonnegative and in rows of length ≤ 1; "
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "said"), [(TruncatedSVD(2), "not known"), (CountVectorizer(), None), (StandardScaler(), "not known")]
+)
+def test_a_union_with_a_part_that_is_not_known_bounds_nothing(part, said):
+    inner = part if said is None else make_pipeline(CountVectorizer(), FunctionTransformer(_dense), part)
+    union = FeatureUnion([("words", TfidfVectorizer()), ("other", inner)])
+    layer = layer_of(make_pipeline(union, OneVsRestClassifier(LogisticRegression())).fit(TEXTS, Y))
+    assert (layer.domain is None) == (said is not None)
+    assert said is None or said in layer.domain_reason
+
+
+def _dense(values):
+    return values.toarray()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

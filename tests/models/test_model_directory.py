@@ -19,6 +19,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from small_models import make_model, one_thread
 
+from labelproof import verify
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold
 from labelproof.errors import ModelFormatError
@@ -202,6 +203,13 @@ def test_the_output_layer_can_be_verified(saved, make_model):
     assert model.weight.shape == (8, model.head.features)
     assert (model.bias, model.domain) == (None, None)
     assert make_model(head={"kind": "linear", "relu": True})[0].domain == "nonnegative"
+
+
+def test_the_output_layer_of_a_model_just_trained_can_be_verified():
+    data = Dataset(np.eye(4, 3, dtype=bool), ("a", "b", "c"), features=np.eye(4, 5, dtype=np.float32))
+    values = {"head": {"kind": "bottleneck", "d": 3, "bias": True}, "trainer": {"epochs": 1, "accelerator": "cpu"}}
+    model = Model.of(fit(TrainConfig.from_dict(values | {"data": {"validation": 0.25}}), data, progress=False))
+    assert (verify(model.weight, [[0]], bias=model.bias).status == 1).all()
 
 
 def test_names_must_match_the_logits(saved):

@@ -8,10 +8,10 @@ Results are appended to a file as they come and are used again while the mutated
 """
 
 import argparse
+import ast
 import gc
 import hashlib
 import importlib
-import inspect
 import json
 import os
 import resource
@@ -35,10 +35,14 @@ from _pytest.runner import runtestprotocol  # noqa: E402
 from hypothesis import Phase, settings  # noqa: E402
 from mutants import Mutant, mutants_of  # noqa: E402
 
-TESTS = ["tests/proof", "tests/search/test_verify_refuses.py", "tests/search/test_radius.py"]
-# The standalone checker shares no code with the rest, so its own tests are enough for it. Its agreement with the first
-# one on thousands of files takes a minute, and is left to `make test`.
-ALONE, TESTS_ALONE, AGREEMENT = "standalone", "tests/proof/test_standalone_*.py", "tests/proof/test_standalone.py"
+TESTS = ["tests/proof", "tests/stretching", "tests/search/test_verify_refuses.py", "tests/search/test_radius.py"]
+# A standalone checker shares no code with the rest, so its own tests are enough for it. Agreement with the first one on
+# thousands of files takes a minute, and is left to `make test`.
+ALONE = {
+    "standalone": "tests/proof/test_standalone_*.py",
+    "standalone_stretch": "tests/stretching/test_standalone_stretch_*.py",
+}
+AGREEMENT = ["tests/proof/test_standalone.py", "tests/stretching/test_stretch_agreement.py"]
 Reached = dict[tuple[str, int], set[int]]  # tests by file and line
 
 
@@ -74,7 +78,7 @@ class Campaign:
         return True
 
     def _holds(self, result: dict[str, Any] | None) -> bool:
-        """Whether a result still tells the truth: no test has changed, or not the one that killed the mutant."""
+        """Whether a result still tells the truth: no test has changed, or not the one that killed, and what it uses."""
         if result is None:
             return False
         return result["tests"] == self.digests["all"] or self.digests.get(result["by"]) == result.get("test", "none")
@@ -121,28 +125,58 @@ def _baseline(items: list[pytest.Item]) -> tuple[list[float], Reached]:
         name = frame.f_code.co_filename
         return local(frame, event, argument) if folder in name and "tests" not in name else None
 
-    for phase in ("compile", "trace"):
-        for current, item in enumerate(items):  # noqa: B007 - `local` reads it
-            start = time.process_time()
-            if phase == "trace":
-                threading.settrace(trace)
-                sys.settrace(trace)
-            reports = runtestprotocol(item, log=False, nextitem=None)
-            sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
-            wrong = [report.longreprtext for report in reports if report.failed]
-            if wrong:
-                raise pytest.UsageError(f"{item.nodeid} fails without any mutant:\n{wrong[0]}")
-            if phase == "trace":
-                durations.append(time.process_time() - start)
+    for current, item in enumerate(items):  # noqa: B007 - `local` reads it
+        start = time.process_time()
+        threading.settrace(trace)
+        sys.settrace(trace)
+        reports = runtestprotocol(item, log=False, nextitem=None)
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        wrong = [report.longreprtext for report in reports if report.failed]
+        if wrong:
+            raise pytest.UsageError(f"{item.nodeid} fails without any mutant:\n{wrong[0]}")
+        durations.append(time.process_time() - start)
     return durations, reached
 
 
 def _digests(items: list[pytest.Item]) -> dict[str, str]:
-    """Hash each test by itself, and all files of tests together."""
-    files = b"".join(path.read_bytes() for path in sorted({item.path for item in items}))
-    every = {item.nodeid: _digest(inspect.getsource(item.obj).encode()) for item in items}  # type: ignore[attr-defined]
-    return every | {"all": _digest(files)}
+    """Hash each test with all that it uses of the files of tests, and all of them together."""
+    files = {path: _definitions(path) for path in {item.path for item in items}}
+    used = {item.nodeid: _used(files[item.path], item.obj.__name__) for item in items}  # type: ignore[attr-defined]
+    return {name: _digest(text.encode()) for name, text in used.items()} | {"all": _digest(str(used).encode())}
+
+
+def _definitions(path: Path) -> dict[str, list[ast.stmt | Path]]:
+    """Return what each name at the top of a file stands for: code, or the file of tests that it is imported from."""
+    found: dict[str, list[ast.stmt | Path]] = defaultdict(list)
+    for node in ast.parse(path.read_bytes()).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found[name].append(node)
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+                for part in ast.walk(node):
+                    if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                        found[part.id].append(node)
+            case ast.ImportFrom(module=str(module), names=names):
+                places = [folder / f"{module}.py" for folder in (path.parent, ROOT / "tests")]
+                for alias in names:
+                    found[alias.asname or alias.name] += [place for place in places if place.exists()]
+    return found
+
+
+def _used(known: dict[str, list[ast.stmt | Path]], name: str) -> str:
+    """Return the code of a test, with the helpers, fixtures and constants that it names, and so on."""
+    todo, seen = [name], dict[str, str]()
+    while todo:
+        one = todo.pop()
+        if one in seen or one not in known:
+            continue
+        parts = known[one]
+        seen[one] = "\n".join(part.read_text() if isinstance(part, Path) else ast.unparse(part) for part in parts)
+        inside = [node for part in parts if isinstance(part, ast.stmt) for node in ast.walk(part)]
+        todo += [node.id for node in inside if isinstance(node, ast.Name)]
+        todo += [node.arg for node in inside if isinstance(node, ast.arg)]
+    return "\n".join(seen[one] for one in sorted(seen))
 
 
 def _digest(content: bytes) -> str:
@@ -239,22 +273,29 @@ def report(names: set[str], results: dict[str, dict[str, Any]], reasons: dict[st
     return int(bool(survivors or stale))
 
 
+def _tests(modules: list[str]) -> list[str]:
+    """Return what pytest collects for these modules."""
+    if set(modules) <= set(ALONE):
+        return sorted(str(path.relative_to(ROOT)) for module in modules for path in ROOT.glob(ALONE[module]))
+    return [*TESTS, *(f"--ignore={path}" for path in AGREEMENT)]
+
+
 def main() -> int:
     """Run the campaign for all modules of the trusted code, or for those that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", help="such as regions; default: all of proof")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
-    parser.add_argument("--only", default="", help="only mutants whose name holds this text")
+    parser.add_argument("--only", nargs="*", default=[""], help="only mutants whose name holds one of these texts")
     parser.add_argument("--store", type=Path, default=ROOT / "build" / "mutants.jsonl")
     parser.add_argument("--tests", nargs="*", help="files and folders of tests")
     parser.add_argument("--skip-listed", action="store_true", help="take the word of equivalent.toml")
     options = parser.parse_args()
     folder = ROOT / "src" / "labelproof" / "proof"
     modules = options.modules or sorted({path.stem for path in folder.glob("*.py")} - {"__init__"})
-    alone = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(TESTS_ALONE))
-    tests = options.tests or (alone if modules == [ALONE] else [*TESTS, f"--ignore={AGREEMENT}"])
+    tests = options.tests or _tests(modules)
     options.store.parent.mkdir(exist_ok=True)
-    mutants = [m for name in modules for m in mutants_of(f"labelproof.proof.{name}") if options.only in m.name]
+    every = [m for name in modules for m in mutants_of(f"labelproof.proof.{name}")]
+    mutants = [m for m in every if any(text in m.name for text in options.only)]
     reasons = _equivalent()
     run = [m for m in mutants if not (options.skip_listed and m.name in reasons)]
     settings.register_profile(
@@ -279,7 +320,9 @@ def main() -> int:
     if status:
         return int(status)
     taken = {m.name: {"outcome": "survived"} for m in mutants if m not in run}
-    return report({m.name for m in mutants}, campaign.results | taken, reasons, not (options.modules or options.only))
+    return report(
+        {m.name for m in mutants}, campaign.results | taken, reasons, len(every) == len(mutants) and not options.modules
+    )
 
 
 if __name__ == "__main__":

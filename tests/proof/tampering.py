@@ -5,6 +5,7 @@ import json
 import warnings
 import zipfile
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import numpy as np
 
 import labelproof as lp
 
-__all__ = ["Stored", "options", "stored_results", "tamper"]
+__all__ = ["Stored", "options", "stored_results", "tamper", "weighted_results"]
 
 RULES = [
     ("sigmoid", ()),
@@ -27,6 +28,7 @@ RULES = [
 ]
 BOX = (np.array([-1.0, 0.5, -np.inf]), np.array([1.0, 0.5, 2.0]))
 DOMAINS = [None, "nonnegative", (-0.25, 0.5), BOX]
+BALLS = ["unit", ("ball", 1.5), ("ball", 0.5, [1.0, -0.5, 0.25]), ("blocks", [(1, (-1.0, 0.5)), (2, "unit")])]
 
 
 @dataclass
@@ -81,6 +83,18 @@ def stored_results(rng, folder, n_sets):
                 extra |= {"time_limit": 0} if rng.random() < 0.1 else {}
                 v = lp.verify(weight, sets, ties=ties, domain=domain, n_jobs=1, **chosen, **extra)
                 yield v, _stored(v, weight, chosen.get("bias"), folder / "first.npz")
+
+
+def weighted_results(rng, folder, n_sets):
+    """Yield the same for domains with balls, on which conflicts bring their multipliers."""
+    for rule, given in RULES:
+        for domain in BALLS:
+            n_labels = int(rng.integers(4, 8))
+            weight, chosen = _weight(rng, n_labels, 3), options(rng, rule, given, n_labels)
+            sets = rng.random((n_sets, n_labels)) < rng.uniform(0.2, 0.8)
+            ties = ("open", "inactive")[int(rng.integers(2))]
+            v = lp.verify(weight, sets, ties=ties, domain=domain, n_jobs=1, **chosen)
+            yield v, _stored(v, weight, chosen.get("bias"), folder / "first.npz")
 
 
 def _stored(v, weight, bias, path):
@@ -225,6 +239,38 @@ def fraction_given(rng, s):
     return x
 
 
+def multipliers_changed(rng, s):
+    """Change a multiplier by little or much, its sign or its kind, or exchange, drop, add or invent some."""
+    given = s.header.get("multipliers", {})
+    if not given:
+        return None
+    i = str(rng.choice(list(given)))
+    ratios = [Fraction(*(int(part, 16) for part in text.split("/"))) for text in given[i]]
+    k = int(rng.integers(len(ratios)))
+    factors = [0, -1, 2, Fraction(1, 3), 1 + Fraction(1, 2**60), 1 - Fraction(1, 2**60), Fraction(1, 2**1200), 2**1200]
+    ratios[k] *= factors[rng.integers(len(factors))]
+    changed = [f"{m.numerator:#x}/{m.denominator:#x}" for m in ratios]
+    others = [changed, changed[:-1], [*changed, "0x1/0x1"], ["1"], ["0x1/0x0"], [], None, changed[::-1]]
+    value = others[rng.integers(len(others))] if rng.random() < 0.5 else changed
+    place = i if rng.random() < 0.8 else str(rng.integers(len(s.arrays["status"])))
+    s.header["multipliers"] = given | {place: value}
+    if value is None:
+        del s.header["multipliers"][place]
+    return i
+
+
+def scaled_alike(rng, s):
+    """Multiply all multipliers of a conflict by one positive number, which changes nothing."""
+    given = s.header.get("multipliers", {})
+    if not given:
+        return None
+    i = str(rng.choice(list(given)))
+    factor = Fraction(int(rng.integers(1, 99)), int(rng.integers(1, 99)))
+    ratios = [factor * Fraction(*(int(part, 16) for part in text.split("/"))) for text in given[i]]
+    s.header["multipliers"] = given | {i: [f"{m.numerator:#x}/{m.denominator:#x}" for m in ratios]}
+    return i
+
+
 def radius_changed(rng, s):
     if "radius_lower" not in s.arrays or not len(s.arrays["radius_lower"]):
         return None
@@ -282,6 +328,9 @@ CHANGES = [
     evidence_exchanged,
     header_changed,
     header_changed,
+    multipliers_changed,
+    multipliers_changed,
+    scaled_alike,
     fraction_given,
     radius_changed,
     radius_changed,

@@ -32,6 +32,9 @@ def test_blocks_put_their_domains_side_by_side():
     assert high.tolist() == [np.inf, np.inf, np.inf, 2, np.inf, np.inf, np.inf]
     assert [(ball.start, ball.stop, ball.radius) for ball in balls] == [(1, 3, 1.0), (4, 6, 3.0)]
     assert balls[1].centre.tolist() == [4, 5]
+    again = read_domain(("blocks", zip([1, 2, 1, 2, 1], [part for _, part in blocks], strict=True)), 7)
+    assert again.low.tolist() == low.tolist()
+    assert len(again.balls) == 2
     nested = read_domain(("blocks", [(1, None), (3, ("blocks", [(1, None), (2, "unit")]))]), 4)
     assert [(ball.start, ball.stop) for ball in nested.balls] == [(2, 4)]
 
@@ -126,3 +129,48 @@ def test_arrays_that_are_no_balls_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         balls_of_arrays(arrays(**changes), 3)
     assert len(balls_of_arrays(arrays(), 3)) == 2
+
+
+def test_balls_are_kept_with_a_centre_of_0_elsewhere():
+    balls = read_domain(("blocks", [(1, None), (2, ("ball", 3.0, [4.0, 5.0])), (1, (0, 1))]), 4).balls
+    assert arrays_of_balls(balls, 4)["ball_centre"].tolist() == [0, 4, 5, 0]
+    assert balls_of_arrays({"status": np.zeros(1), "low": np.zeros(4)}, 4) == ()
+
+
+@pytest.mark.parametrize("ends", [[[0, 1], [1, 3], [2, 4]], [[0, 2], [1, 3], [3, 4]], [[1, 2], [2, 4], [0, 1]]])
+def test_one_overlap_among_three_balls_is_enough(ends):
+    three = {"ball_radius": np.ones(3), "ball_centre": np.zeros(4)}
+    with pytest.raises(ValueError, match="do not overlap"):
+        balls_of_arrays(three | {"ball_ends": np.array(ends)}, 4)
+    good = balls_of_arrays(three | {"ball_ends": np.array([[0, 1], [1, 3], [3, 4]])}, 4)
+    assert [(ball.start, ball.stop) for ball in good] == [(0, 1), (1, 3), (3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        (([0, 2, 5], [1, 1, 4]), "domain must have low ≤ high, got low=2.0 and high=1.0 for feature 1"),
+        ((np.inf, np.inf), "domain must have low ≤ high, got low=inf and high=inf for feature 0"),
+        (([0, -np.inf, 0], [1, -np.inf, 1]), "domain must have low ≤ high, got low=-inf and high=-inf for feature 1"),
+        (([0, 0], 1), "domain's low must be one number or have shape (3,), got (2,)"),
+        ((0, [[1, 1, 1]]), "domain's high must be one number or have shape (3,), got (1, 3)"),
+        (([0, np.nan, 0], 1), "domain's low must not be NaN"),
+        ((0, np.nan), "domain's high must not be NaN"),
+        (np.zeros(3), f"domain must be {FORMS}, got {np.zeros(3)!r}"),
+        ({0.0, 1.0}, f"domain must be {FORMS}, got { ({0.0, 1.0})!r}"),
+    ],
+    ids=repr,
+)
+def test_bounds_that_leave_no_feature_are_refused(domain, message):
+    with pytest.raises(ValueError, match=r".") as caught:
+        read_domain(domain, 3)
+    assert str(caught.value) == message
+
+
+def test_bounds_are_one_number_or_one_for_each():
+    low, high, balls = read_domain((-1, [1, 2, np.inf]), 3)
+    assert (low.tolist(), high.tolist(), balls) == ([-1, -1, -1], [1, 2, np.inf], ())
+    assert read_domain((2.0, 2.0), 1).low.tolist() == [2.0]
+    assert read_domain((np.zeros(3), np.ones(3)), 3).high.tolist() == [1, 1, 1]
+    low[0] = 5  # a copy of its own
+    assert read_domain([-1, 1], 2).low.tolist() == [-1, -1]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from labelproof.proof.margins import UnitWeights, label_margins, margin
+from labelproof.proof.margins import UnitWeights, label_margins, margin, margins
 from labelproof.proof.regions import make_layer
 
 
@@ -34,6 +34,16 @@ def test_margins_are_signed_logits_over_the_norms_of_weights_and_input(rule, bia
             assert margin(weights, active, point) == pytest.approx(expected.min(), rel=1e-9)
         halves = (Fraction(1, 3), Fraction(-7, 2), Fraction(0))
         assert label_margins(weights, active, halves) == pytest.approx(by_definition(layer, active, halves), rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+def test_margins_of_many_sets_are_those_of_each(rule):
+    rng = np.random.default_rng(2)
+    weights = UnitWeights(make_layer(rng.normal(size=(6, 3)), rule=rule, bias=rng.normal(size=6)))
+    sets = [np.flatnonzero(rng.random(6) < 0.5) for _ in range(150)]
+    points = [x if i % 3 else tuple(map(Fraction, x.tolist())) for i, x in enumerate(rng.normal(size=(150, 3)) * 1e3)]
+    one_by_one = [margin(weights, active, x) for active, x in zip(sets, points, strict=True)]
+    assert margins(weights, sets, points).tolist() == pytest.approx(one_by_one, rel=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["topk", "sparsemax"])

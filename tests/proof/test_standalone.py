@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tampering import stored_results, tamper
+from tampering import stored_results, tamper, weighted_results
 
 import labelproof as lp
 from labelproof.errors import CertificateError, DataFormatError
@@ -72,9 +72,10 @@ def is_off_by_rounding(message):
     return found is not None and math.isclose(float(found[1]), float(found[2]), rel_tol=1e-9)
 
 
-def test_what_the_first_checker_rejects_the_second_rejects(tmp_path, files):
+@pytest.mark.parametrize("made", [stored_results, weighted_results])
+def test_what_the_first_checker_rejects_the_second_rejects(tmp_path, files, made):
     rng = np.random.default_rng(1)
-    results = [stored for _, stored in stored_results(rng, tmp_path, n_sets=4)]
+    results = [stored for _, stored in made(rng, tmp_path, n_sets=4)]
     rejected = accepted = 0
     kinds = {}
     while rejected < 2000:
@@ -93,6 +94,7 @@ def test_what_the_first_checker_rejects_the_second_rejects(tmp_path, files):
             accepted += 1
     assert min(kinds.values()) > 10
     assert accepted > 100
+    assert ("multipliers_changed" in kinds) == (made is weighted_results)
 
 
 # Known forgeries

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 import labelproof as lp
-from labelproof.auditing.document import CHECK_COMMAND
+from labelproof.auditing.document import CHECK_COMMAND, CHECK_STRETCH
 from labelproof.explaining.small_conflicts import shares
 from labelproof.proof.certificates import Unargmaxable
 
@@ -70,6 +70,8 @@ def completed(document):
         "quantiles": [[0.5, 7.9], [0.99, 11.2], [1.0, 14.0]],
         "within": sum(r <= 14.0 for r in known),
         "beyond": sum(r > 14.0 for r in known),
+        "bar": None,
+        "beyond_bar": None,
     }
     survive = sum(s is True for s in data["survives"])
     document["serving"] = {
@@ -127,8 +129,60 @@ def big_document(*, n_labels=9000, n_sets=10_000, cardinality=16, seed=0):
     ]
     document["reach"] = {
         "examples": 52_000, "quantiles": [[0.5, 7.1], [0.99, 13.0], [1.0, 22.0]], "within": 8000, "beyond": 200,
+        "bar": None, "beyond_bar": None,
     }  # fmt: skip
     document["serving"] = {"dtype": "float32", "checked": 8200, "survive": 7400, "not_shown": 800}
+    return document
+
+
+def stretched(document, *, bar=1.5):
+    """Return a copy of an audit whose stretch was measured, as that of a wide model: numbers are made up."""
+    document = copy.deepcopy(document)
+    data, rng = document["groups"][0], np.random.default_rng(2)
+    n_sets, sizes = len(data["labels"]), data["counts"]
+    lower = [round(float(x), 3) for x in np.exp(rng.normal(0.2, 0.6, n_sets))]
+    data["stretch_lower"] = [None if s == 0 else x for s, x in zip(data["status"], lower, strict=True)]
+    data["stretch_upper"] = [None if x is None else x * 1.004 for x in data["stretch_lower"]]
+    beyond = [x is None or x > (bar or 1.0) for x in data["stretch_lower"]]
+    data["beyond"] = beyond if bar else None
+    lost = sum(c for c, far in zip(sizes, beyond, strict=True) if far)
+    document["stretch"] = {
+        "examples": 5000, "source": "the training part", "sha256": "ab" * 32, "held_out": "the test part",
+        "bar": _made_up_bar(bar) if bar else None,
+        "beyond_sets": sum(beyond), "beyond_examples": lost, "all_examples": sum(sizes),
+        "exact_beyond": 0, "exact": 17, "predicted": sum(sizes),
+        "instructive": [_made_up_example(data, i) for i in [i for i, far in enumerate(beyond) if far][:3]],
+        "n_pairs": 400, "n_apart": 210,
+        "pairs": [{"labels": [i, i + 1], "examples": 90 - i, "lower": 1.2 + i / 10} for i in range(24)],
+        "n_dead": 3, "n_dead_true": 2,
+        "dead": [
+            {"label": 4, "examples": 31, "reason": "off at every mixture of the inputs"},
+            {"label": 9, "examples": 2, "reason": ""}, {"label": 11, "examples": 0, "reason": ""},
+        ],
+        "inputs": 6000, "narrow": [3, 5], "check_command": CHECK_STRETCH,
+    }  # fmt: skip
+    share = 100 * lost / sum(sizes)
+    document["headline"] = (
+        f"{share:.1f} % of your examples have label sets beyond the bar; all such sets together get at most 1 % of "
+        "this model's predictions, with 95 % confidence. Every one of them can be predicted by the output layer."
+    )
+    document["outside"] = {
+        "sets": 3, "examples": 4, "reason": "The model does not know 2 labels of the data.",
+        "unknown": [{"name": "zoster", "examples": 3}, {"name": "yaws", "examples": 1}], "sizes": 0,
+        "frequent": [["zoster"], ["yaws", "zoster"]],
+    }  # fmt: skip
+    return document
+
+
+def untested(document):
+    """Return a copy of an audit without features, in which everything can be predicted."""
+    document = copy.deepcopy(document)
+    data = document["groups"][0]
+    keep = [i for i, status in enumerate(data["status"]) if status == 1]
+    group = make_group("data", data["title"], [data["labels"][i] for i in keep], [1] * len(keep), [1] * len(keep))
+    document = make_document("notes-coder", document["label_names"], 6, [group])
+    command = "labelproof audit notes-coder --labels notes.jsonl --features F.npy --calibration C.npy"
+    document["not_tested"] = [{"what": "Whether real inputs give these sets.", "command": command}]
     return document
 
 
@@ -151,6 +205,7 @@ def make_group(name, title, sets, counts, status, **more):
         "name": name, "title": title, "population": None, "low": None, "high": None,
         "labels": sets, "counts": counts, "status": status,
         "margin": [None] * len(sets), "radius": None, "reach": None, "survives": None,
+        **dict.fromkeys(("stretch_lower", "stretch_upper", "beyond", "reach_lower", "reach_share")),
         "conflict_size": [None] * len(sets), "names": None, "by_size": by_size, **_tally(status, counts), **more,
     }  # fmt: skip
 
@@ -159,7 +214,7 @@ def make_document(model, names, d, groups):
     """Put groups into a document, the data's first."""
     data = groups[0]
     return {
-        "format": "labelproof-audit", "version": 1, "labelproof": "0.1.0",
+        "format": "labelproof-audit", "version": 2, "labelproof": "0.1.0",
         "headline": _headline(data),
         "layer": {
             "model": model, "kind": "Hugging Face folder", "source": "classifier.weight of model.safetensors",
@@ -176,7 +231,7 @@ def make_document(model, names, d, groups):
             "largest": max(map(len, data["labels"]), default=0),
         },
         "groups": groups, "explained": [], "conflict_labels": [], "reach": None, "serving": None, "advice": [],
-        "requirements": None, "check_command": CHECK_COMMAND,
+        "stretch": None, "outside": None, "not_tested": [], "requirements": None, "check_command": CHECK_COMMAND,
         "seconds": 12.3,
     }  # fmt: skip
 
@@ -225,6 +280,25 @@ def _explained(weight, bias, i, labels, count, names):
         "nearest": [
             {"added": list(n.added), "removed": list(n.removed), "is_minimal": n.is_minimal} for n in found.nearest
         ],
+    }  # fmt: skip
+
+
+def _made_up_bar(value):
+    return {
+        "value": value, "alpha": 0.01, "confidence": 0.95, "n": 1500, "rank": 8, "sha256": "cd" * 32,
+        "statement": "With 95 % confidence, all sets beyond the bar together get at most 1 %.",
+        "assumption": "It assumes inputs drawn like these.",
+    }  # fmt: skip
+
+
+def _made_up_example(group, i):
+    labels = group["labels"][i]
+    on, off = labels[:2], [label for label in range(60) if label not in labels][:3]
+    shares = [1 / len(on + off)] * len(on + off)
+    return {
+        "index": i, "labels": labels, "examples": group["counts"][i], "lower": group["stretch_lower"][i],
+        "on": on, "off": off, "shares": shares, "row": i, "text": "A note on a patient, in a few words …",
+        "predicted": off[:1] if i % 2 else [], "sentence": "All of it in words.",
     }  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def test_hostile_names_do_not_change_what_the_page_is_made_of(full, page):
     hostile = renamed(full, HOSTILE)
     for i, part in enumerate(("model", "kind", "source", "domain", "domain_reason", "sha256")):
         hostile["layer"][part] = HOSTILE[i % 4]
-    hostile["headline"] = hostile["check_command"] = hostile["data"]["name"] = HOSTILE[0]
+    hostile["headline"] = hostile["check_command"] = hostile["data"]["name"] = f"{HOSTILE[0]}. 2 are lost."
     hostile["groups"][3]["names"] = HOSTILE[:4]
     hostile["advice"][0] = {"title": HOSTILE[1], "text": HOSTILE[2]}
     hostile["explained"][0]["sentences"] = HOSTILE[: len(full["explained"][0]["sentences"])]

@@ -1,7 +1,6 @@
 """The report as people meet it: in Chromium, opened from disk."""
 
 import copy
-from contextlib import contextmanager
 
 import pytest
 from audit_documents import renamed
@@ -29,30 +28,6 @@ def folder(full, small, tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def visit(chromium, folder):
-    """Open a report in a window of its own; what goes wrong there fails the test."""
-
-    @contextmanager
-    def visit(name, **options):
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        page, faults = context.new_page(), []
-        page.on(
-            "console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None
-        )
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("dialog", lambda dialog: (faults.append("a dialog"), dialog.dismiss()))
-        page.on("request", lambda request: None if request.url.startswith("file:") else faults.append(request.url))
-        page.goto((folder / name).as_uri())
-        try:
-            yield page
-            assert faults == []
-        finally:
-            context.close()
-
-    return visit
-
-
 def rows(page):
     return [" ".join(text.split()) for text in page.locator("table.verdicts tbody tr").all_inner_texts()]
 
@@ -66,7 +41,8 @@ def column(page, key):
 
 def test_it_opens_from_disk_and_shows_the_first_label_sets(visit, full):
     with visit("one.html") as page:
-        assert page.locator(".headline").inner_text() == full["headline"]
+        assert page.locator(".headline").inner_text() == full["headline"].split(". ")[0] + "."
+        assert page.locator(".rest").inner_text() == full["headline"].split(". ")[1]
         assert len(rows(page)) == 20
         assert page.locator(".status").inner_text().startswith("1–20 of 240 label sets")
 

@@ -1,5 +1,6 @@
 """Verdicts on balls, blocks and wide layers are true, proven, kept in files and proven again by the other checker."""
 
+import itertools
 import warnings
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import pytest
 import labelproof as lp
 from exact_oracle import is_argmaxable
 from labelproof.proof import standalone
-from labelproof.search import engine, few_features
+from labelproof.search import column_engine, engine, few_features
 from labelproof.search.column_engine import _shrunk
 from labelproof.search.exact_weights import exact_weights
 
@@ -26,7 +27,9 @@ DOMAINS = {
 @pytest.mark.parametrize("name", DOMAINS)
 @pytest.mark.parametrize("rule", ["sigmoid", "topk", "sparsemax"])
 @pytest.mark.parametrize("ties", ["open", "inactive"])
-def test_both_verdicts_on_round_domains_agree_with_cutting_planes(name, rule, ties, tmp_path):
+def test_both_verdicts_on_round_domains_agree_with_cutting_planes(name, rule, ties, tmp_path, monkeypatch):
+    if ties == "open":
+        monkeypatch.setattr(column_engine, "NARROW", 0)  # by columns at once, as wide layers
     rng = np.random.default_rng([len(name), len(rule), len(ties)])
     known = 0
     for _ in range(3):
@@ -176,3 +179,30 @@ def test_weights_meet_their_equations_exactly(guess, equations, found):
     assert all(w > 0 for w in weights)
     assert all(sum(a * w for a, w in zip(row, weights, strict=True)) == 0 for row in rows)
     assert np.allclose(np.array(weights, float) / float(max(weights)), np.array(guess) / max(guess), atol=1e-3)
+
+
+@pytest.mark.parametrize("narrow", [0, 600])
+def test_a_bias_far_larger_than_the_ball_is_decided(narrow, monkeypatch):
+    """Newton's method has no footing where numbers are 70 powers of ten apart; the bounds of the ball do."""
+    monkeypatch.setattr(column_engine, "NARROW", narrow)
+    weight = np.array([[1.0, -2.0, 2.0], [-1.0, 2.0**-52, -1.0], [1.0, -2.0, -1.0]])
+    bias = np.array([-1.0e-112, 5.6e73, 2.5e-147])
+    for rule, domain in itertools.product(
+        ("sigmoid", "topk"), ("unit", ("ball", 1.0), ("ball", 0.5, [1.0, -1.0, 2.0]))
+    ):
+        sets = [[0], [2], [0, 1], [0, 2]]
+        options = {"bias": bias, "rule": rule, "domain": domain}
+        v = lp.verify(weight, sets, n_jobs=1, **options)
+        v.check(n_jobs=1)
+        truth = [is_argmaxable(weight, active, **options) for active in sets]
+        assert [truth[i] in (None, bool(v.status[i])) for i in range(4)] == [True] * 4
+        assert v.status.tolist()[:2] == [0, 0]
+
+
+@pytest.mark.parametrize("domain", ["unit", ("ball", 2.0)])
+def test_the_empty_set_is_no_support_of_a_sparsemax_in_a_ball(domain, monkeypatch):
+    monkeypatch.setattr(column_engine, "NARROW", 0)
+    weight = np.array([[2.0, 0.0], [0.0, -1.0]])
+    v = lp.verify(weight, [[]], bias=np.array([1.0, 5.0]), rule="sparsemax", domain=domain)
+    v.check()
+    assert (v.status.tolist(), v[0].conflict, v[0].extra) == ([0], (), ("sum_ge", "domain"))

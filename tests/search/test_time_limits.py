@@ -98,7 +98,7 @@ def test_the_finer_searches_have_what_the_first_one_left(clock, monkeypatch):
         return guesses
 
     monkeypatch.setattr(engine, "search", slow_search)
-    monkeypatch.setattr(engine, "_escalate", lambda *all: deadlines.append(all[-1]))
+    monkeypatch.setattr(engine, "_escalate", lambda *all: deadlines.append(all[3]))
     found = lp.verify(np.eye(2), [[0], [1]], time_limit=1.0)
     assert deadlines == [pytest.approx(clock.seconds + 0.3)] * 2
     assert [found[i].reason for i in range(2)] == ["no proof within the time limit of 1.0 s"] * 2

@@ -56,7 +56,7 @@ def test_a_weight_that_holds_no_real_numbers_of_64_bits_is_refused(dtype):
 
 
 def test_a_weight_that_is_no_array_is_refused():
-    for weight in (None, "weights.npy", {}, sparse.csr_array(WEIGHT)):
+    for weight in (None, "weights.npy", {}):
         refuse("weight must hold real numbers of at most 64 bits, got dtype …", weight)
 
 
@@ -364,3 +364,18 @@ def test_a_thread_that_flushes_subnormal_numbers_is_refused(monkeypatch):
     monkeypatch.setattr("labelproof.proof.regions.np.array", lambda _: np.zeros(1))
     with pytest.raises(RuntimeError, match="flushes subnormal numbers to zero"):
         lp.verify(np.eye(2), [[0]])
+
+
+def test_sparse_weights_are_taken_and_bad_numbers_in_them_are_named():
+    weight = np.array([[1.0, 0.0], [0.0, -2.0], [0.0, 0.0]])
+    for stored in (sparse.csr_array(weight), sparse.csc_matrix(weight.astype(np.float32))):
+        v = lp.verify(stored, [[0], [2]])
+        assert v.status.tolist() == lp.verify(weight, [[0], [2]]).status.tolist()
+        v.check()
+    weight[1, 1] = np.nan
+    with pytest.raises(ValueError, match=r"weight must be finite, got nan at index \(1, 1\)"):
+        lp.verify(sparse.csr_array(weight), [[0]])
+    twice = sparse.csr_array((np.ones(3), np.array([0, 1, 1]), np.array([0, 1, 3])), shape=(2, 2))
+    assert lp.verify(sparse.csr_array((3, 2)), [[]]).status.tolist() == [0]
+    refuse("weight must hold each entry once, got a sparse matrix with duplicate entries", twice)
+    refuse("weight must have shape (n_labels, d) with n_labels, d ≥ 1, got (0, 3)", sparse.csr_array((0, 3)))

@@ -1,11 +1,13 @@
 """How an imported layer is read: by its own rule, thresholds and domain, unless others are asked for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from labelproof.auditing.narrow import narrow_features, said_of, within_range
+from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
 
-__all__ = ["AS_FOUND", "Assumptions", "assume"]
+__all__ = ["AS_FOUND", "Assumptions", "assume", "hold_narrow"]
 
 AS_FOUND = "as found"
 """The rule, thresholds or domain that the model itself tells of."""
@@ -13,12 +15,16 @@ AS_FOUND = "as found"
 
 @dataclass(frozen=True, eq=False)
 class Assumptions:
-    """Rule, thresholds and domain in the form of `labelproof.verify`, and why the domain is what it is."""
+    """Rule, thresholds and domain in the form of `labelproof.verify`, and why the domain is what it is.
+
+    ``size`` is the number of labels of every output, where the rule fixes it.
+    """
 
     rule: Any
     thresholds: Any
     domain: Any
     domain_reason: str
+    size: int | None = None
 
 
 def assume(
@@ -29,9 +35,23 @@ def assume(
         chosen = rule, None if _is_as_found(thresholds) else thresholds
     else:
         chosen = (layer.rule, layer.thresholds) if _is_as_found(thresholds) else ("sigmoid", thresholds)
+    size = getattr(getattr(chosen[0], "geometry", None), "size", None)
+    if _is_as_found(rule) and _is_as_found(thresholds):
+        size = layer.size or size
     if _is_as_found(domain):
-        return Assumptions(*chosen, layer.domain, layer.domain_reason)
-    return Assumptions(*chosen, domain, "These inputs were asked for.")
+        return Assumptions(*chosen, layer.domain, layer.domain_reason, size)
+    return Assumptions(*chosen, domain, "These inputs were asked for.", size)
+
+
+def hold_narrow(assumed: Assumptions, real: RealInputs, d: int) -> tuple[Assumptions, list[int]]:
+    """Return assumptions under which features that hardly vary in real inputs stay in their range, and which."""
+    which, low, high = narrow_features(real, d)
+    domain = within_range(assumed.domain, which, low, high) if len(which) else assumed.domain
+    if domain is assumed.domain:
+        return assumed, []
+    n = real.examples.shape[0] + (0 if real.held_out is None else real.held_out.shape[0])
+    reason = f"{assumed.domain_reason} {said_of(which.tolist(), n)}"
+    return replace(assumed, domain=domain, domain_reason=reason), which.tolist()
 
 
 def _is_as_found(value: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.advice import advise
-from labelproof.auditing.assumptions import AS_FOUND, Assumptions, assume
+from labelproof.auditing.assumptions import AS_FOUND, Assumptions, assume, hold_narrow
 from labelproof.auditing.document import (
     CHECK_COMMAND,
     FORMAT,
@@ -19,19 +19,36 @@ from labelproof.auditing.document import (
     Data,
     Explained,
     Group,
-    Reach,
+    Outside,
     Requirements,
     Serving,
 )
 from labelproof.auditing.explained import explain_most_frequent
 from labelproof.auditing.facts import layer_facts
+from labelproof.auditing.feature_cache import FeatureCache
 from labelproof.auditing.groups import conflict_labels, group_of
 from labelproof.auditing.headline import headline
+from labelproof.auditing.inside import bounds_only, refuse_outside
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
-from labelproof.auditing.names import Required, align, read_requirements
-from labelproof.auditing.reach import Whitening, measure_reach, whiten
+from labelproof.auditing.names import Aligned, Required, align, read_requirements
+from labelproof.auditing.names_by_agreement import names_by_agreement
+from labelproof.auditing.not_tested import not_tested
+from labelproof.auditing.outside import put_outside
+from labelproof.auditing.reached import reach_of_data
+from labelproof.auditing.real_inputs import (
+    MOST_EXAMPLES,
+    RealInputs,
+    choose_rows,
+    compute,
+    given,
+    raw_inputs,
+    with_held_out,
+)
 from labelproof.auditing.result import Audit
+from labelproof.auditing.stretched import Judged, stretch_of_data
+from labelproof.auditing.thresholds import advise_thresholds
+from labelproof.data.dataset import Dataset
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer, layer_of
@@ -46,7 +63,9 @@ def audit(
     model: Any,
     labels: Any,
     *,
+    part: str | None = None,
     label_names: Sequence[str] | None = None,
+    drop_unknown: bool = False,
     weight_key: str | None = None,
     rule: Any = AS_FOUND,
     thresholds: Any = AS_FOUND,
@@ -54,7 +73,13 @@ def audit(
     domain: Any = AS_FOUND,
     radius: bool = False,
     box: float = 1e4,
-    features: npt.NDArray[Any] | None = None,
+    features: Any = None,
+    calibration: Any = None,
+    alpha: float = 0.01,
+    run: bool = True,
+    most_inputs: int = MOST_EXAMPLES,
+    cache: FeatureCache | None = None,
+    reach: bool = False,
     required: Any = None,
     predicted: Any = None,
     pairs: int = 0,
@@ -79,8 +104,13 @@ def audit(
     labels
         A `labelproof.Dataset`, whose labels are matched by name where the model names its own, label sets as for
         `labelproof.verify`, or the path or name of either, as for `labelproof.data.read_label_file`.
+    part
+        Of a data set: judge the label sets of this part only.
     label_names
         One for each label, where the model has none or other ones.
+    drop_unknown
+        Count label sets with labels that the model does not know as never predictable, and name these labels; by
+        default they are an error, unless the data have all labels of the model beside them.
     weight_key
         Which parameter is the output layer, where a model leaves that open.
     rule, thresholds, domain
@@ -90,7 +120,23 @@ def audit(
     radius, box
         Also measure the radius of each set's region; see `labelproof.verify`.
     features
-        Inputs of the output layer on real examples, (n, d): also measure how far beyond them each set begins.
+        What the output layer reads for real inputs, (n, d), dense or sparse: also measure the *stretch* of each set,
+        see `labelproof.stretch`, the pairs of labels that no mixture of these inputs combines, and dead labels.
+    calibration
+        The same of inputs that the model was neither trained nor tuned on, and that are not in ``features``: for the
+        bar. Where the model is run, a data set of such inputs, in place of a part of ``labels``.
+    alpha
+        The share of predictions that may lie beyond the bar.
+    run
+        Where ``labels`` is a data set with inputs that the model can read here, and no features are given: run the
+        model to get features; False where real inputs are no question. Examples are those of the training part, where
+        there is one, and other parts are for the bar; else a random half of the data is for the bar.
+    most_inputs
+        How many examples are run at most.
+    cache
+        Where an earlier audit kept features.
+    reach
+        Also measure how far from the mean of ``features`` each set begins, in units of their spread.
     required
         Label sets that must be predictable: a mapping from names to sets of label names or indices, or label sets.
     predicted
@@ -129,46 +175,111 @@ def audit(
     if fail_under is not None and not 0 <= fail_under <= 1:
         raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
     found = model if isinstance(model, ImportedLayer) else layer_of(model, weight_key=weight_key)
-    aligned = align(found, labels, label_names)
-    if not len(aligned.sets):
+    agreed = names_by_agreement(found, labels) if isinstance(labels, Dataset) and label_names is None and run else None
+    if agreed is not None:
+        found = replace(found, label_names=agreed[0], notes=(*found.notes, agreed[1]))
+    aligned = align(found, labels, label_names, part=part, apart=drop_unknown or None)
+    if not len(aligned.sets) and not aligned.apart:
         raise ValueError("labels must hold at least one label set, got none")
     must_have = None if required is None else read_requirements(required, aligned.names)
-    whitening = None if features is None else whiten(features)
     assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
+    if radius and isinstance(domain, str) and domain == AS_FOUND:
+        assumed = bounds_only(assumed, found.n_features)
+    whole, (aligned, outside) = aligned, put_outside(aligned, assumed.size)
+    if features is not None:
+        real: RealInputs | None = given(features, calibration)
+    else:
+        chosen = {"alpha": alpha, "most": most_inputs, "seed": seed}
+        real = _run_model(found, labels, calibration, part, data_name, chosen, cache, progress) if run else None
+        if real is None and calibration is not None:
+            raise ValueError(
+                "calibration goes with features, or with a data set that the model is run on, got it alone"
+            )
+    narrow: list[int] = []
+    if real is not None and isinstance(domain, str) and domain == AS_FOUND:
+        assumed, narrow = hold_narrow(assumed, real, found.n_features)
+    if real is not None:
+        refuse_outside(assumed.domain, found.n_features, real.examples)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
     sets, counts = distinct_sets(aligned.sets)
     v = verifier.verify(sets)
-    reach = None if whitening is None else _reach(v, whitening, n_jobs, progress)
+    judged = Judged(sets, counts, aligned.sets, aligned.rows, aligned.names)
+    how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}
+    stretched = None
+    if real is not None and v.layer.rule != "sparsemax":
+        stretched = stretch_of_data(v.layer, judged, real, k=assumed.size, narrow=narrow, **how)
+    reached = reach_of_data(v, real, **how) if reach else None
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)
     verifications = {"data": v}
-    groups = [group_of("data", "Label sets of the data", v, counts, reach=reach, survives=survives)]
+    stretch = None if stretched is None else stretched.stretch
+    groups = [group_of("data", "Label sets of the data", v, counts, stretch=stretch, reach=reached, survives=survives)]
     for group, its_verification in _further_groups(verifier, pairs, triples, predicted, must_have, seed):
         groups.append(group)
         verifications[group["name"]] = its_verification
-    facts = layer_facts(found, v.layer, domain_reason=assumed.domain_reason)
+    facts = layer_facts(found, v.layer, domain_reason=assumed.domain_reason, narrow=len(narrow))
     facts["notes"] += [*([aligned.note] if aligned.note else []), *_warnings(groups)]
+    facts["notes"] += () if stretched is None else stretched.notes
+    told = None if stretched is None else stretched.facts
     document: AuditDocument = {
         "format": FORMAT,
         "version": VERSION,
         "labelproof": installed_version("labelproof"),
-        "headline": headline(facts, groups[0]),
+        "headline": headline(facts, groups[0], told, outside),
         "layer": facts,
         "label_names": list(aligned.names),
-        "data": _data(data_name, aligned.sets, len(sets)),
+        "data": _data(data_name, whole, len(sets), outside),
         "groups": groups,
         "explained": _explained(v, counts, aligned.names, n_explained, progress),
         "conflict_labels": conflict_labels(v, counts),
-        "reach": None if whitening is None or reach is None else _reach_facts(whitening, reach),
+        "stretch": told,
+        "outside": outside,
+        "not_tested": not_tested(
+            facts,
+            data_name,
+            told,
+            runs=found.features is not None and found.reads is not None,
+            why_not=None if real is None else real.why_no_bar,
+        )
+        if run
+        else [],
+        "reach": None if reached is None else reached.facts,
         "serving": None if survives is None else _serving(dtype, survives, v),
-        "advice": advise(v, n_jobs=n_jobs, seed=seed),
-        "requirements": _requirements(groups, fail_under),
+        "advice": advise(v, n_jobs=n_jobs, seed=seed)
+        + ([] if stretched is None or real is None else advise_thresholds(v.layer, judged, real)),
+        "requirements": _requirements(groups, fail_under, outside),
         "check_command": CHECK_COMMAND,
         "seconds": 0.0,
     }
     document["seconds"] = round(time.perf_counter() - start, 3)
-    return Audit(replace(found, label_names=aligned.names if aligned.is_named else None), verifications, document)
+    layer = replace(found, label_names=aligned.names if aligned.is_named else None)
+    return Audit(layer, verifications, document, stretch, real, None if cache is None else cache.model)
+
+
+def _run_model(
+    found: ImportedLayer,
+    labels: Any,
+    calibration: Any,
+    part: str | None,
+    name: str,
+    chosen: dict[str, Any],
+    cache: FeatureCache | None,
+    progress: bool,
+) -> RealInputs | None:
+    """Have the model compute features of the data's inputs, where it can."""
+    inputs = raw_inputs(found, labels) if isinstance(labels, Dataset) else None
+    if inputs is None:
+        return None
+    texts = inputs if found.reads == "text" else None
+    if calibration is None:
+        rows = choose_rows(labels, part, name, **chosen)
+    else:
+        more = raw_inputs(found, calibration) if isinstance(calibration, Dataset) else None
+        if more is None:
+            raise ValueError("calibration must be a data set that the model is run on, as labels is, got another")
+        inputs, rows = with_held_out(inputs, more, labels, part, name, **chosen)
+    return compute(found, inputs, rows, alpha=chosen["alpha"], texts=texts, cache=cache, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,16 +301,6 @@ class _Verifier:
             domain=self.assumed.domain,
             **self.options,
         )
-
-
-def _reach(v: Verification, whitening: Whitening, n_jobs: int | None, progress: bool) -> npt.NDArray[np.float64]:
-    """Return the reach of the sets that can be predicted at all; the others have none."""
-    reach = np.full(len(v), np.nan)
-    which = np.flatnonzero(v.status == 1)
-    with progress_bar("measuring reach", len(which), show=progress) as advance:
-        sets = v.label_sets.take(which.tolist())
-        reach[which] = measure_reach(v.layer, sets, whitening, n_jobs=n_jobs, advance=advance)
-    return reach
 
 
 def _further_groups(
@@ -249,26 +350,14 @@ def _explained(
     return explained
 
 
-def _data(name: str, sets: LabelSets, distinct: int) -> Data:
-    sizes = np.diff(sets.indptr)
+def _data(name: str, whole: Aligned, distinct: int, outside: Outside | None) -> Data:
+    sizes = np.concatenate([np.diff(whole.sets.indptr), np.array([len(one) for one in whole.apart], np.int64)])
     return {
         "name": name,
-        "examples": len(sets),
-        "distinct": distinct,
+        "examples": len(sizes),
+        "distinct": distinct + (0 if outside is None else outside["sets"]),
         "cardinality": float(sizes.mean()),
         "largest": int(sizes.max()),
-    }
-
-
-def _reach_facts(whitening: Whitening, reach: npt.NDArray[np.float64]) -> Reach:
-    levels = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0]
-    quantiles = np.quantile(whitening.distances, levels)
-    farthest = float(whitening.distances.max())
-    return {
-        "examples": len(whitening.distances),
-        "quantiles": [[level, float(f"{value:.6g}")] for level, value in zip(levels, quantiles.tolist(), strict=True)],
-        "within": int((reach <= farthest).sum()),
-        "beyond": int((reach > farthest).sum()),
     }
 
 
@@ -282,11 +371,11 @@ def _serving(dtype: str, survives: npt.NDArray[np.bool_], v: Verification) -> Se
     }
 
 
-def _requirements(groups: list[Group], fail_under: float | None) -> Requirements | None:
+def _requirements(groups: list[Group], fail_under: float | None, outside: Outside | None) -> Requirements | None:
     required = next((group for group in groups if group["name"] == "required"), None)
     if required is None and fail_under is None:
         return None
     failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
-    argmaxable, n_sets = groups[0]["argmaxable"], len(groups[0]["status"])
+    argmaxable, n_sets = groups[0]["argmaxable"], len(groups[0]["status"]) + (outside["sets"] if outside else 0)
     passed = not failed and (fail_under is None or is_share_reached(argmaxable, n_sets, fail_under))
     return {"passed": passed, "fail_under": fail_under, "share": argmaxable / n_sets, "failed": failed}

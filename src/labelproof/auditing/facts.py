@@ -14,8 +14,11 @@ __all__ = ["constant_labels", "describe_domain", "layer_facts"]
 Floats = npt.NDArray[np.float64]
 
 
-def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str) -> LayerFacts:
-    """Describe the layer that was found, and how it is read: its rule, its ties and which inputs it may get."""
+def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str, narrow: int = 0) -> LayerFacts:
+    """Describe the layer that was found, and how it is read: its rule, its ties and which inputs it may get.
+
+    ``narrow`` features are held within their range in real inputs.
+    """
     always, never = constant_labels(layer)
     lower, upper = rank_bounds(layer.weight)
     return {
@@ -29,7 +32,7 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str)
         "rank_at_least": lower,
         "bias": found.bias is not None,
         "before": found.before,
-        "domain": describe_domain(layer),
+        "domain": _with_narrow(describe_domain(layer), narrow),
         "domain_reason": domain_reason,
         "rule": layer.rule,
         "ties": layer.ties,
@@ -39,6 +42,16 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str)
         "never_active": never,
         "notes": list(found.notes),
     }
+
+
+def _with_narrow(domain: str, narrow: int) -> str:
+    if not narrow:
+        return domain
+    return (
+        f"inputs whose {narrow} features that hardly vary stay in their range"
+        if narrow > 1
+        else ("inputs whose one feature that hardly varies stays in its range")
+    )
 
 
 def constant_labels(layer: OutputLayer) -> tuple[list[int], list[int]]:

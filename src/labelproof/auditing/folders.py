@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 __all__ = ["as_stored", "write_folder"]
 
+OURS = ("proofs-*.npz", "layer*.npz", "stretch.npz", "features.np[yz]", "calibration.np[yz]", "features.json")
+
 
 def write_folder(folder: str | os.PathLike[str], write: Callable[[Path], None]) -> None:
     """Let a function write the files of an audit, and move them to a folder.
@@ -31,7 +33,7 @@ def write_folder(folder: str | os.PathLike[str], write: Callable[[Path], None]) 
     try:
         write(draft)
         target.mkdir(exist_ok=True)
-        for pattern in ("proofs-*.npz", "layer*.npz"):
+        for pattern in OURS:
             for stale in target.glob(pattern):
                 stale.unlink()
         for file in draft.iterdir():

@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from labelproof.auditing.document import BySize, ConflictLabel, Group
 from labelproof.proof.result import Verification
+from labelproof.proof.stretch_result import Stretch
 from labelproof.theory.plan import wilson_interval
 
-__all__ = ["conflict_labels", "conflict_sizes", "group_of"]
+__all__ = ["conflict_labels", "conflict_sizes", "group_of", "rounded_down", "rounded_up"]
 
 Counts = npt.NDArray[np.int64]
 MOST_CONFLICT_LABELS = 50
@@ -23,7 +24,8 @@ def group_of(
     counts: Counts,
     *,
     population: int | None = None,
-    reach: npt.NDArray[np.float64] | None = None,
+    stretch: Stretch | None = None,
+    reach: Any = None,
     survives: npt.NDArray[np.bool_] | None = None,
     names: Sequence[str] | None = None,
 ) -> Group:
@@ -35,7 +37,7 @@ def group_of(
         int64 (n_sets,): how many examples have each set.
     population
         Of how many sets these are a random sample; None if they are all.
-    reach, survives, names
+    stretch, reach, survives, names
         One entry for each set, or None.
     """
     possible = v.status == 1
@@ -51,7 +53,12 @@ def group_of(
         "status": v.status.tolist(),
         "margin": _numbers(v.margin),
         "radius": None if v.radii is None else _numbers(v.radius),
-        "reach": None if reach is None else _numbers(reach),
+        "stretch_lower": None if stretch is None else [rounded_down(x) for x in stretch.lower.tolist()],
+        "stretch_upper": None if stretch is None else [rounded_up(x) for x in stretch.upper.tolist()],
+        "beyond": None if stretch is None or stretch.bar is None else stretch.beyond.tolist(),
+        "reach": None if reach is None else _numbers(reach.distances),
+        "reach_lower": None if reach is None else [rounded_down(x) for x in reach.lower.tolist()],
+        "reach_share": None if reach is None else [rounded_up(x) for x in reach.share.tolist()],
         "survives": None if survives is None else _answers(survives, possible),
         "conflict_size": [size or None for size in conflict_sizes(v).tolist()],
         "names": None if names is None else list(names),
@@ -62,6 +69,26 @@ def group_of(
         "examples": int(counts.sum()),
         "argmaxable_examples": int(counts[possible].sum()),
     }
+
+
+def rounded_down(value: float) -> float | None:
+    """Return at most the value, with 6 digits; None if it is infinite.
+
+    Examples
+    --------
+    >>> rounded_down(1.23456789), rounded_up(1.23456789), rounded_up(float("inf"))
+    (1.23456, 1.23457, None)
+    """
+    if not np.isfinite(value):
+        return None
+    near = float(f"{value:.6g}")
+    return near if near <= value else float(f"{value - 1e-5 * abs(value):.6g}")
+
+
+def rounded_up(value: float) -> float | None:
+    """Return at least the value, with 6 digits; None if it is infinite."""
+    down = rounded_down(-value)
+    return None if down is None else -down + 0.0
 
 
 def _interval(v: Verification) -> tuple[float, float]:

@@ -7,9 +7,10 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from labelproof.data.dataset import Dataset
-from labelproof.data.label_matching import MatchedSets, match_dataset
+from labelproof.data.label_matching import Apart, MatchedSets, match_dataset
 from labelproof.importers import ImportedLayer
 from labelproof.proof.labels import LabelSets, read_label_sets
 
@@ -18,12 +19,18 @@ __all__ = ["Aligned", "Required", "align", "read_requirements"]
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """The data's label sets, what the model's labels are called, whether someone named them, and a remark if any."""
+    """The data's label sets, what the model's labels are called, whether someone named them, and a remark if any.
+
+    ``rows`` are the rows of the data that these sets stand in; ``apart`` are the sets of the others, by names, which
+    have labels that the model does not know.
+    """
 
     sets: LabelSets
     names: tuple[str, ...]
     is_named: bool
     note: str | None
+    rows: npt.NDArray[np.int64]
+    apart: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +41,14 @@ class Required:
     names: tuple[str, ...]
 
 
-def align(layer: ImportedLayer, labels: Any, label_names: Sequence[str] | None = None) -> Aligned:
+def align(
+    layer: ImportedLayer,
+    labels: Any,
+    label_names: Sequence[str] | None = None,
+    *,
+    part: str | None = None,
+    apart: Apart = None,
+) -> Aligned:
     """Bring the data's label sets into the order of the model's labels.
 
     Parameters
@@ -46,17 +60,27 @@ def align(layer: ImportedLayer, labels: Any, label_names: Sequence[str] | None =
         gave; a data set, matched by name; or label sets whose columns are the model's labels in order.
     label_names
         The names of the model's labels, where the model has none or other ones.
+    part
+        Of a data set, the part that is meant.
+    apart
+        What happens to labels that the model does not know, as in `labelproof.data.label_matching`.
     """
     names = layer.label_names if label_names is None else _checked(label_names, layer.n_labels)
     if isinstance(labels, str | os.PathLike):
         from labelproof.data.label_files import read_label_file
 
-        labels = read_label_file(labels, label_names=names, n_labels=layer.n_labels)
+        labels = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, apart=apart)
+    places = None
     if isinstance(labels, Dataset):
-        labels = match_dataset(labels, names, layer.n_labels)
+        if part is not None:
+            labels, places = labels.part(part), np.flatnonzero(np.asarray(labels.split) == part)
+        labels = match_dataset(labels, names, layer.n_labels, apart=apart)
     if not isinstance(labels, MatchedSets):
         labels = MatchedSets(read_label_sets(labels, layer.n_labels), names)
-    return Aligned(labels.sets, labels.names or _plain(layer.n_labels), labels.names is not None, labels.note)
+    rows = np.arange(len(labels.sets)) if labels.rows is None else labels.rows
+    named = labels.names or _plain(layer.n_labels)
+    rows = rows if places is None else places[rows]
+    return Aligned(labels.sets, named, labels.names is not None, labels.note, rows, labels.apart)
 
 
 def _checked(names: Sequence[str], n_labels: int) -> tuple[str, ...]:

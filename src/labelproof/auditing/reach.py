@@ -2,8 +2,8 @@
 
 With the data's mean μ and covariance C = A Aᵀ, an input is x = μ + A u, and |u| is its distance from the mean in
 whitened units. The reach of a label set is the least |u| at which the layer gives it: the projection of the origin onto
-a polyhedron. It is found by the dual active-set method over the rows that matter, and is a floating-point number of
-about six digits, not proven.
+a polyhedron. It is found by the dual active-set method over the rows that matter, as a floating-point number of about
+six digits; the multipliers of the tight rows prove it from below (`labelproof.auditing.reach_bounds`).
 """
 
 from collections.abc import Callable
@@ -15,8 +15,9 @@ import numpy.typing as npt
 from labelproof.foundation.threads import in_threads
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
+from labelproof.proof.stretch_bounds import Weighted
 
-__all__ = ["Whitening", "measure_reach", "whiten"]
+__all__ = ["Reached", "Whitening", "find_reach", "measure_reach", "whiten"]
 
 Floats = npt.NDArray[np.float64]
 SLACK = 1e-6  # distance that strict inequalities keep from their boundaries
@@ -59,6 +60,14 @@ def whiten(features: npt.NDArray[np.floating]) -> Whitening:
     return Whitening(mean, directions * scale, distances)
 
 
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The distance of each set, and the labels with their multipliers that prove it from below."""
+
+    distances: Floats
+    weighted: list[Weighted]
+
+
 def measure_reach(
     layer: OutputLayer,
     sets: LabelSets,
@@ -67,7 +76,19 @@ def measure_reach(
     n_jobs: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Floats:
-    """Return the least distance at which the layer gives each label set.
+    """Return the least distance at which the layer gives each label set; see `find_reach`."""
+    return find_reach(layer, sets, whitening, n_jobs=n_jobs, advance=advance).distances
+
+
+def find_reach(
+    layer: OutputLayer,
+    sets: LabelSets,
+    whitening: Whitening,
+    *,
+    n_jobs: int | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Reached:
+    """Find the least distance at which the layer gives each label set.
 
     Parameters
     ----------
@@ -82,32 +103,40 @@ def measure_reach(
 
     Returns
     -------
-    float64 (n_sets,)
-        Infinite for sets that no input in the data's directions gives with a distance of 1e-6 from the boundaries
-        (in the same units); NaN where no answer was found.
+    Reached
+        Distances, float64 (n_sets,): infinite for sets that no input in the data's directions gives with a distance of
+        1e-6 from the boundaries (in the same units); NaN where no answer was found.
     """
     if layer.rule != "sigmoid":
         raise ValueError(f"features, for the reach, go with rule='sigmoid' only, got rule={layer.rule!r}")
     if len(whitening.mean) != layer.d:
         raise ValueError(f"features must have {layer.d} columns to match the weight, got {len(whitening.mean)}")
-    rows, offsets = _rows(layer, whitening)
-    answers = np.empty(len(sets))
+    rows, offsets, norms = _rows(layer, whitening)
+    distances, weighted = np.empty(len(sets)), []
 
-    def work(i: int) -> float:
+    def work(i: int) -> tuple[float, Weighted]:
         signs, slacks = np.ones(len(rows)), np.zeros(len(rows))
         signs[: layer.n_labels] = -1.0
         signs[sets[i]] = 1.0
         slacks[sets[i] if layer.ties == "inactive" else slice(layer.n_labels)] = SLACK
-        return _least_distance(rows, offsets, signs, slacks)
+        distance, which, pulls = _least_distance(rows, offsets, signs, slacks)
+        of_label = (which < layer.n_labels) & (pulls > 0)
+        order = np.argsort(which[of_label], kind="stable")
+        labels = which[of_label][order]
+        return distance, (labels, pulls[of_label][order] / norms[labels])
 
-    for i, distance in enumerate(in_threads(work, range(len(sets)), n_jobs)):
-        answers[i] = distance
+    for i, (distance, proof) in enumerate(in_threads(work, range(len(sets)), n_jobs)):
+        distances[i] = distance
+        weighted.append(proof)
         advance(1)
-    return answers
+    return Reached(distances, weighted)
 
 
-def _rows(layer: OutputLayer, whitening: Whitening) -> tuple[Floats, Floats]:
-    """Return unit rows (n_rows, r) and offsets: a label is active where row·u + offset > 0; bounds must be ≥ 0."""
+def _rows(layer: OutputLayer, whitening: Whitening) -> tuple[Floats, Floats, Floats]:
+    """Return unit rows (n_rows, r), offsets, and the norms that they were divided by.
+
+    A label is active where row·u + offset > 0; bounds must be ≥ 0.
+    """
     offset = np.zeros(layer.n_labels) if layer.offset is None else layer.offset
     rows, offsets = [layer.weight @ whitening.spread.T], [offset + layer.weight @ whitening.mean]
     sizes = [np.linalg.norm(layer.weight, axis=1)]
@@ -121,11 +150,13 @@ def _rows(layer: OutputLayer, whitening: Whitening) -> tuple[Floats, Floats]:
     norms = np.linalg.norm(flat, axis=1)
     has_direction = norms > NO_DIRECTION * size * float(np.linalg.norm(whitening.spread, axis=1).max())
     norms[~has_direction] = 1.0
-    return np.where(has_direction[:, None], flat / norms[:, None], 0.0), constant / norms
+    return np.where(has_direction[:, None], flat / norms[:, None], 0.0), constant / norms, norms
 
 
-def _least_distance(rows: Floats, offsets: Floats, signs: Floats, slacks: Floats) -> float:
-    """Return the least |u| with signs · (rows·u + offsets) ≥ slacks."""
+def _least_distance(
+    rows: Floats, offsets: Floats, signs: Floats, slacks: Floats
+) -> tuple[float, npt.NDArray[np.int64], Floats]:
+    """Return the least |u| with signs · (rows·u + offsets) ≥ slacks, the tight rows and their multipliers."""
     from labelproof.search.active_set_kernels import CONFLICT, SOLVED, dual_active_set
 
     m = rows.shape[1]
@@ -139,7 +170,7 @@ def _least_distance(rows: Floats, offsets: Floats, signs: Floats, slacks: Floats
         tolerance = TOLERANCE * (1.0 + float(np.linalg.norm(u)))
         violated = np.flatnonzero((values < -tolerance) & ~is_in)
         if not len(violated):
-            return float(np.linalg.norm(u))
+            return float(np.linalg.norm(u)), working[active[:q]], lam[:q].copy()
         new = violated[np.argsort(values[violated], kind="stable")[: max(60, m // 2)]]
         working = np.concatenate([working, new])  # in which tight rows keep their places
         is_in[new] = True
@@ -148,6 +179,6 @@ def _least_distance(rows: Floats, offsets: Floats, signs: Floats, slacks: Floats
             G, h, 0, u, QT, RT, lam, active, q, 1.0, tolerance, 100 * m + 2000, multipliers
         )
         if outcome == CONFLICT:
-            return float("inf")
+            return float("inf"), working[:0], lam[:0]
         if outcome != SOLVED:
-            return float("nan")
+            return float("nan"), working[:0], lam[:0]

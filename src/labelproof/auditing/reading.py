@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 from labelproof.auditing.document import CHECK_COMMAND, FORMAT, VERSION, AuditDocument
+from labelproof.auditing.reading_stretch import fault_beyond_verdicts
 from labelproof.errors import DataFormatError
 from labelproof.foundation.arguments import is_share_reached
 
@@ -14,6 +15,8 @@ __all__ = ["read_document"]
 OTHERS = {"labelproof-vocabulary": "a vocabulary", "labelproof-index": "an index"}
 LARGEST = 500_000_000  # bytes
 LARGEST_NUMBER = 1e300
+NEW_IN_GROUPS = ("stretch_lower", "stretch_upper", "beyond", "reach_lower", "reach_share")
+PARALLEL = ("counts", "status", "margin", "radius", "reach", "survives", "conflict_size", "names", *NEW_IN_GROUPS)
 
 
 def read_document(path: str | os.PathLike[str]) -> AuditDocument:
@@ -42,6 +45,8 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
         )
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise DataFormatError(f"{file.name}: expected the document of an audit, got something else")
+    if contents.get("version") == 1:
+        contents = _of_version_1(contents)
     if contents.get("version") != VERSION:
         raise DataFormatError(
             f"{file.name}: expected version {VERSION} of the format, got {contents.get('version')!r} "
@@ -50,7 +55,19 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
     fault = _fault(contents, AuditDocument, "the document") or _inconsistency(contents)
     if fault is not None:
         raise DataFormatError(f"{file.name}: {fault}")
-    return contents  # type: ignore[return-value] # it was checked to be one
+    checked: AuditDocument = contents
+    return checked
+
+
+def _of_version_1(contents: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of version 1 as one of today: nothing was measured on real inputs but the reach."""
+    groups = contents.get("groups")
+    for group in groups if isinstance(groups, list) else []:
+        if isinstance(group, dict):
+            group |= dict.fromkeys(NEW_IN_GROUPS)
+    if isinstance(contents.get("reach"), dict):
+        contents["reach"] |= {"bar": None, "beyond_bar": None}
+    return {**contents, "stretch": None, "outside": None, "not_tested": [], "version": VERSION}
 
 
 def _refuse(constant: str) -> Any:
@@ -94,7 +111,7 @@ def _inconsistency(document: dict[str, Any]) -> str | None:
     sizes = {}
     for group in document["groups"]:
         n_sets = sizes[group["name"]] = len(group["labels"])
-        for key in ("counts", "status", "margin", "radius", "reach", "survives", "conflict_size", "names"):
+        for key in PARALLEL:
             if group[key] is not None and len(group[key]) != n_sets:
                 return f"expected {n_sets} entries in {key} of the group {group['name']!r}, got {len(group[key])}"
         if any(not 0 <= label < n_labels for labels in group["labels"] for label in labels):
@@ -107,7 +124,11 @@ def _inconsistency(document: dict[str, Any]) -> str | None:
         return "expected each group once, got one twice"
     if document["check_command"] != CHECK_COMMAND:
         return f"expected the command {CHECK_COMMAND!r}, got another"
-    return _false_promise(document, sizes) or _loose_reference(document, n_labels, sizes)
+    return (
+        _false_promise(document, sizes)
+        or _loose_reference(document, n_labels, sizes)
+        or fault_beyond_verdicts(document, n_labels)
+    )
 
 
 def _totals(group: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +164,8 @@ def _false_promise(document: dict[str, Any], sizes: dict[str, int]) -> str | Non
         return "expected requirements of the group 'required', got others"
     failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
     data, least = document["groups"][0], requirements["fail_under"]
-    enough = least is None or is_share_reached(data["argmaxable"], len(data["status"]), least)
+    n_sets = len(data["status"]) + (0 if document["outside"] is None else document["outside"]["sets"])
+    enough = least is None or is_share_reached(data["argmaxable"], n_sets, least)
     if requirements["failed"] != failed or requirements["passed"] != (not failed and enough):
         return "expected requirements that fail where verdicts do, got others"
     return None

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from labelproof.auditing.document import AuditDocument
+from labelproof.auditing.feature_cache import FILE
 from labelproof.auditing.folders import write_folder
+from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
 from labelproof.proof.result import Verification
+from labelproof.proof.stretch_result import Stretch
 
 __all__ = ["Audit"]
 
@@ -28,11 +32,20 @@ class Audit:
         Verdicts and proofs by group: "data", and where they were asked for "pairs", "triples", "required", "predicted".
     document
         Everything that the report shows, as JSON has it; see `labelproof.auditing.document`.
+    stretch
+        The proven stretch of the data's distinct label sets, where features of real inputs were given or computed.
+    inputs
+        These features.
+    model_key
+        Hash of the model's files, where features may be found again by it.
     """
 
     layer: ImportedLayer = field(repr=False)
     verifications: dict[str, Verification] = field(repr=False)
     document: AuditDocument = field(repr=False)
+    stretch: Stretch | None = field(default=None, repr=False)
+    inputs: RealInputs | None = field(default=None, repr=False)
+    model_key: str | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Audit({self.headline!r})"
@@ -52,7 +65,8 @@ class Audit:
         """Write ``audit.json``, the layer and all proofs to a folder; a file is there complete, or as it was before.
 
         The proofs of ``proofs-data.npz`` are checked again by
-        ``labelproof check proofs-data.npz --weights layer.npz``.
+        ``labelproof check proofs-data.npz --weights layer.npz``, the stretch by
+        ``labelproof check stretch.npz --weights layer.npz --features features.npy``.
 
         Parameters
         ----------
@@ -74,3 +88,18 @@ class Audit:
         np.savez(folder / "layer.npz", **arrays)
         for group, v in self.verifications.items():
             v.save(folder / f"proofs-{group}.npz", label_names=self.document["label_names"])
+        if self.stretch is not None and self.inputs is not None:
+            self.stretch.save(folder / "stretch.npz")
+            _write_features(folder / "features", self.inputs.examples)
+            if self.inputs.held_out is not None:
+                _write_features(folder / "calibration", self.inputs.held_out)
+            if self.model_key is not None:
+                self.inputs.write_note(folder / FILE, self.model_key)
+
+
+def _write_features(path: Path, features: Any) -> None:
+    """Write features as ``.npy``, or ``.npz`` where they are sparse."""
+    if scipy.sparse.issparse(features):
+        scipy.sparse.save_npz(path.with_suffix(".npz"), scipy.sparse.csr_matrix(features))
+    else:
+        np.save(path.with_suffix(".npy"), np.asarray(features))

@@ -1,13 +1,14 @@
 """labelproof audit: which label combinations can a trained model never predict, and does it matter?"""
 
 import os
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted
+from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.models import (
     FoundDomain,
     FoundRule,
@@ -28,9 +29,6 @@ from labelproof.cli.options import (
     WeightKey,
 )
 
-if TYPE_CHECKING:
-    from labelproof.importers import ImportedLayer
-
 __all__ = ["audit"]
 
 T = TypeVar("T")
@@ -43,6 +41,16 @@ def audit(
     labels: Annotated[
         str | None,
         typer.Option("--labels", "-l", metavar="DATA", help=f"Label sets: {LABEL_FORMATS}", show_default=False),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="DATA",
+            help="In place of --labels: a data set with texts, images or features, which the model is run on. Says "
+            "which label sets it could predict on inputs like these.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -62,12 +70,22 @@ def audit(
     features: Annotated[
         Path | None,
         typer.Option(
-            help="Features of real examples before the layer, .npy (examples, features): measure the reach.",
+            help="What the layer reads for real inputs, .npy (inputs, features) or a sparse .npz, where the model is "
+            "not run here: measure the stretch.",
             show_default=False,
         ),
     ] = None,
+    calibration: Calibration = None,
+    alpha: Annotated[float, typer.Option(help="Share of the predictions that may lie beyond the bar.")] = 0.01,
+    most_inputs: Annotated[
+        int, typer.Option(min=2, help="With --data: how many examples the model is run on at most.")
+    ] = 10_000,
+    drop_unknown: Annotated[
+        bool,
+        typer.Option("--drop-unknown", help="Sets with labels that the model does not know count as never predicted."),
+    ] = False,
     reach: Annotated[
-        bool, typer.Option("--reach", help="Let the model compute these features on the data set.")
+        bool, typer.Option("--reach", help="Also how far from the mean of the features each set begins.")
     ] = False,
     predicted: Annotated[
         Path | None, typer.Option(help="The model's own predictions, as label sets.", show_default=False)
@@ -144,7 +162,8 @@ def audit(
     if vocabulary or index is not None:
         alone: dict[str, Any] = {"--part": part, "--label-column": label_column, "--rule": rule, "--domain": domain}
         alone |= {"--labels": labels, "--thresholds": thresholds, "--radius": radius, "--features": features}
-        alone |= {"--reach": reach, "--predicted": predicted, "--pairs": pairs, "--triples": triples}
+        alone |= {"--data": data, "--calibration": calibration, "--drop-unknown": drop_unknown, "--reach": reach}
+        alone |= {"--predicted": predicted, "--pairs": pairs, "--triples": triples}
         alone |= {"--require": require, "--serving-dtype": serving_dtype}
         _refuse(alone, "the audit of label sets")
         _require_room(output)
@@ -163,28 +182,50 @@ def audit(
             how: dict[str, Any] = {"documents": documents, "cosine": cosine, "widths": widths, "depths": depths}
             passed = audit_index_of(index, qrels, **how, **shared)
         raise typer.Exit(0 if passed else 1)
-    model, labels = _required("argument 'MODEL'", model), _required("option '--labels' / '-l'", labels)
+    model = _required("argument 'MODEL'", model)
+    if data is not None and labels is not None:
+        raise ValueError("either --data or --labels can be given, got both")
+    if data is None and reach and features is None:
+        raise ValueError("--reach needs features of real inputs: use --data, or --features")
+    source = _required("option '--data', or '--labels' / '-l'", data or labels)
     from labelproof.auditing import audit as run
-    from labelproof.cli.audit_inputs import read_required
+    from labelproof.auditing.feature_cache import FeatureCache, model_key
+    from labelproof.cli.audit_inputs import read_data, read_required
     from labelproof.cli.audit_summary import print_audit, summary_of
     from labelproof.data.label_files import read_label_file
 
-    if features is not None and reach:
-        raise ValueError("either --features or --reach can be given, got both")
+    if calibration is not None and features is None and data is None:
+        raise ValueError("--calibration goes with --features or --data, got it alone")
     _require_room(output)
-    layer, names = read_model(model, weight_key, bias, label_names)
+    layer, names = read_model(model, weight_key, bias, label_names, data=source)
     columns = label_column or ()
     limits: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}  # else that of `audit`
-    data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=columns)
-    names = data.names
+    judged: Any
+    held_out: Any = read_features
+    if data is not None and features is None:
+        judged = read_data(layer, source, columns)
+        held_out = partial(read_data, layer, columns=columns)
+    else:
+        judged = read_label_file(
+            source, label_names=names, n_labels=layer.n_labels, part=part, columns=columns, apart=drop_unknown or None
+        )
+        names, part = judged.names, None
     found = run(
         layer,
-        data,
+        judged,
+        part=part,
+        label_names=None if names == layer.label_names else names,
+        drop_unknown=drop_unknown,
         **as_asked(rule, thresholds, domain),
         ties=ties,  # type: ignore[arg-type] # verify says which there are
         radius=radius,
         box=box,
-        features=_features(features, layer, labels, part, columns) if reach or features is not None else None,
+        features=None if features is None else read_features(features),
+        calibration=None if calibration is None else held_out(calibration),
+        alpha=alpha,
+        most_inputs=most_inputs,
+        cache=None if output is None or data is None else FeatureCache(output, model_key(model)),
+        reach=reach,
         required=None if require is None else read_required(require, names, layer.n_labels),
         predicted=None
         if predicted is None
@@ -194,7 +235,7 @@ def audit(
         serving_dtype=serving_dtype,
         n_explained=explain,
         fail_under=fail_under,
-        data_name=Path(labels).name,
+        data_name=Path(source).name,
         n_jobs=jobs,
         **limits,
         progress=progress_wanted(),
@@ -239,15 +280,3 @@ def _require_room(output: Path | None) -> None:
     above = next(parent for parent in [output.resolve(), *output.resolve().parents] if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise ValueError(f"--output must be a folder that can be written, got {output}")
-
-
-def _features(file: Path | None, layer: "ImportedLayer", labels: str, part: str | None, columns: Sequence[str]) -> Any:
-    """Read the features of real examples, or have the model compute them."""
-    from labelproof.cli.audit_inputs import read_inputs
-    from labelproof.cli.files import read_numbers
-
-    if file is not None:
-        return read_numbers(file)
-    if layer.features is None:
-        raise ValueError(f"--reach needs a model that computes its features here, got a {layer.kind}: use --features")
-    return layer.features(read_inputs(labels, part, columns))

@@ -4,31 +4,40 @@ import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labelproof.cli.files import existing
 from labelproof.errors import DataFormatError
 
-__all__ = ["read_inputs", "read_required"]
+if TYPE_CHECKING:
+    from labelproof.data import Dataset
+    from labelproof.importers import ImportedLayer
+
+__all__ = ["read_data", "read_required"]
+
+FIELDS = {"text": "texts", "image": "image_paths", "features": "features"}
+WORDS = {"text": "texts", "image": "images", "features": "features"}
 
 
-def read_inputs(source: str, part: str | None, columns: Sequence[str]) -> Any:
-    """Return what a model's encoder reads of a data set."""
+def read_data(layer: "ImportedLayer", source: str | Path, columns: Sequence[str]) -> "Dataset":
+    """Read a data set with the inputs that a model reads, by the columns of its training where it tells them."""
     from labelproof.data import load_dataset
+    from labelproof.data.separators import USUAL
 
-    named: dict[str, Any] = {"labels": columns[0] if len(columns) == 1 else list(columns)} if columns else {}
+    named = {role: column for role, column in (layer.columns or {}).items() if column is not None}
+    if layer.columns is not None:
+        named.setdefault("separator", USUAL)  # nothing is guessed that the training did not guess
+    if columns:
+        named["labels"] = columns[0] if len(columns) == 1 else list(columns)
+    if layer.features is None:
+        raise ValueError(f"--data needs a model that is run here, got a {layer.kind}: use --labels and --features")
     try:
-        data = load_dataset(Path(source) if Path(source).exists() else source, **named)
+        data = load_dataset(Path(source) if Path(source).exists() else str(source), **named)
     except DataFormatError as error:
-        raise ValueError(f"--reach needs --labels to be a data set with texts, features or images ({error})") from error
-    if data.features is None and data.texts is None and data.image_paths is None:
-        raise ValueError("--reach needs --labels to be a data set with texts, features or images, got label sets only")
-    data = data if part is None else data.part(part)
-    if data.features is not None:
-        return data.features
-    from labelproof.training.data_parts import inputs_of
-
-    return inputs_of(data, "text" if data.texts is not None else "image")
+        raise ValueError(f"--data must be a data set with texts, features or images ({error})") from error
+    if layer.reads is not None and getattr(data, FIELDS[layer.reads]) is None:
+        raise ValueError(f"--data must hold what the model reads, {WORDS[layer.reads]}, got none in {source}")
+    return data
 
 
 def read_required(path: Path, names: Sequence[str] | None, n_labels: int) -> dict[str, list[Any]]:

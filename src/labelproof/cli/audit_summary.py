@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from labelproof.cli.audit_findings import print_findings, print_not_tested, some_names
 from labelproof.cli.console import console, percent, plural, table
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["print_audit", "summary_of"]
 
 MOST_SETS = 10
-MOST_NAMES = 4
 
 
 def summary_of(found: "Audit", output: Path | None) -> dict[str, Any]:
@@ -27,6 +27,9 @@ def summary_of(found: "Audit", output: Path | None) -> dict[str, Any]:
         "data": document["data"],
         "groups": [_without_sets(group) for group in document["groups"]],
         "explained": document["explained"][:MOST_SETS],
+        "stretch": document["stretch"],
+        "outside": document["outside"],
+        "not_tested": document["not_tested"],
         "reach": document["reach"],
         "serving": document["serving"],
         "advice": document["advice"],
@@ -45,15 +48,20 @@ def _without_sets(group: "Group") -> dict[str, Any]:
 def print_audit(document: "AuditDocument") -> None:
     """Print what a person wants to know first."""
     out, layer, data = console(), document["layer"], document["groups"][0]
-    out.print(Text(document["headline"], style="bold red" if data["unargmaxable"] else "bold green"))
+    bad = data["unargmaxable"] or document["outside"] or (document["stretch"] or {"beyond_sets": 0})["beyond_sets"]
+    out.print(Text(_printable(document["headline"]), style="bold red" if bad else "bold green"))
+    print_findings(document)
+    for one in document["advice"]:
+        out.print(f"• {one['title']}. {one['text']}")
+    print_not_tested(document)
     rank = f"{layer['rank']}" if layer["rank"] is not None else f"at least {layer['rank_at_least']}"
     size = f"{layer['n_labels']:,} labels × {layer['n_features']:,} features, {layer['dtype']}, rank {rank}"
-    out.print(f"\n{layer['model']} ({layer['kind']}): {layer['source']}, {size}.")
+    out.print(f"{layer['model']} ({layer['kind']}): {layer['source']}, {size}.")
     rule = f"rule {layer['rule']}, thresholds {layer['thresholds']}"
     out.print(f"Assumed: {layer['domain']}; {rule}. {layer['domain_reason']}\n")
     for which, label_list in (("always", layer["always_active"]), ("never", layer["never_active"])):
         if label_list:
-            out.print(f"Labels that are {which} predicted, whatever the input: {_names(document, label_list)}.")
+            out.print(f"Labels that are {which} predicted, whatever the input: {some_names(document, label_list)}.")
     for note in layer["notes"]:
         out.print(f"Note: {note}")
     out.print(_size_table(data))
@@ -63,8 +71,6 @@ def print_audit(document: "AuditDocument") -> None:
         out.print("\nMost frequent label sets that can never be predicted:")
         out.print(_set_table(document))
     _print_measurements(document)
-    for one in document["advice"]:
-        out.print(f"• {one['title']}. {one['text']}")
     _print_requirements(document)
     proven = "every verdict with a proof" if not data["undecided"] else f"all but {data['undecided']:,} with a proof"
     out.print(f"\nAudited in {document['seconds']:.1f} s, {proven}.")
@@ -105,9 +111,9 @@ def _set_table(document: "AuditDocument") -> Table:
     for i in sorted(impossible, key=lambda i: -data["counts"][i])[:MOST_SETS]:
         parts = []
         if i in explained:
-            parts += [f"on: {_names(document, explained[i]['on'])}"] if explained[i]["on"] else []
-            parts += [f"off: {_names(document, explained[i]['off'])}"] if explained[i]["off"] else []
-        rows.add_row(f"{data['counts'][i]:,}", _names(document, data["labels"][i]) or "(none)", "; ".join(parts))
+            parts += [f"on: {some_names(document, explained[i]['on'])}"] if explained[i]["on"] else []
+            parts += [f"off: {some_names(document, explained[i]['off'])}"] if explained[i]["off"] else []
+        rows.add_row(f"{data['counts'][i]:,}", some_names(document, data["labels"][i]) or "(none)", "; ".join(parts))
     return rows
 
 
@@ -123,6 +129,8 @@ def _print_measurements(document: "AuditDocument") -> None:
             f"\nReach: {reach['within']:,} predictable sets begin within the distances that occur in "
             f"{plural(reach['examples'], 'example')}, {reach['beyond']:,} only beyond.",
         )
+        if reach["bar"] is not None and reach["bar"]["value"] is not None:
+            out.print(f"Beyond the bar of the reach, {reach['bar']['value']:.2f}: {reach['beyond_bar'] or 0:,} sets.")
 
 
 def _print_requirements(document: "AuditDocument") -> None:
@@ -133,14 +141,11 @@ def _print_requirements(document: "AuditDocument") -> None:
     if group is not None and group["names"] is not None:
         for i in required["failed"]:
             verdict = "undecided" if group["status"][i] else "can never be predicted"
-            out.print(f"Not met: {group['names'][i]} ({_names(document, group['labels'][i])}): {verdict}.")
+            out.print(f"Not met: {group['names'][i]} ({some_names(document, group['labels'][i])}): {verdict}.")
     if required["fail_under"] is not None:
         out.print(f"{required['share']:.4f} of the label sets can be predicted, {required['fail_under']} required.")
     out.print("Requirements met." if required["passed"] else "Requirements NOT met.")
 
 
-def _names(document: "AuditDocument", label_list: list[int]) -> str:
-    names = [document["label_names"][i] for i in label_list[:MOST_NAMES]]
-    if len(label_list) > MOST_NAMES:
-        names.append(f"{len(label_list) - MOST_NAMES} more")
-    return "".join(c if c.isprintable() else "�" for c in ", ".join(names))
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "�" for c in text)

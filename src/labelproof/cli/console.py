@@ -98,9 +98,9 @@ class _Console(Console):
         sys.exit(_stop_writing())
 
 
-def console() -> Console:
-    """Return where results are printed."""
-    return _Console(highlight=False, markup=False, emoji=False)
+def console(*, stderr: bool = False) -> Console:
+    """Return where results are printed, or notes beside them."""
+    return _Console(highlight=False, markup=False, emoji=False, stderr=stderr)
 
 
 def print_json(data: Any) -> None:

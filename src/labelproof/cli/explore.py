@@ -1,9 +1,13 @@
 """labelproof explore: try label combinations of a trained model on a local page."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from labelproof.cli.explore_inputs import Sought, kept_inputs, with_inputs
+from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.models import (
     FoundDomain,
     FoundRule,
@@ -21,6 +25,28 @@ __all__ = ["explore"]
 def explore(
     model: ModelFile,
     labels: SomeLabels = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="DATA",
+            help="In place of --labels: a data set with texts, images or features, which the model is run on: how far "
+            "from such inputs is a combination?",
+            show_default=False,
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="What the layer reads for real inputs, .npy or sparse .npz, where the model is not run here.",
+            show_default=False,
+        ),
+    ] = None,
+    calibration: Calibration = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="With --data: folder of an earlier audit, whose features are used.", show_default=False),
+    ] = None,
     part: Part = None,
     label_column: LabelColumn = None,
     label_names: LabelNames = None,
@@ -42,20 +68,38 @@ def explore(
     """
     from labelproof.explorer import serve
 
-    layer, names = read_model(model, weight_key, bias, label_names)
-    data = None
-    if labels is not None:
+    if data is not None and (labels is not None or features is not None):
+        raise ValueError("--data takes the place of --labels and --features, got both")
+    if audit is not None and data is None:
+        raise ValueError("--audit goes with --data, got it alone")
+    if calibration is not None and features is None:
+        raise ValueError("--calibration goes with --features, got it alone")
+    layer, names = read_model(model, weight_key, bias, label_names, data=data or labels)
+    found = Sought(names, None, None, None)
+    if data is not None:
+        found = with_inputs(layer, names, data, part, label_column or (), model, audit)
+    elif labels is not None:
         from labelproof.data.label_files import read_label_file
 
-        data = read_label_file(
+        read = read_label_file(
             labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ()
         )
-        if data.note:
-            print(data.note)
+        if read.note:
+            print(read.note)
+        found = Sought(read.names, read.sets, None, None)
+    if features is not None:
+        from labelproof.auditing.real_inputs import given
+
+        held_out = None if calibration is None else read_features(calibration)
+        found = replace(found, inputs=given(read_features(features), held_out))
+    elif found.inputs is None:
+        found = kept_inputs(model, found)
     serve(
         layer,
-        label_names=names if data is None else data.names,
-        label_sets=None if data is None else data.sets,
+        label_names=found.names,
+        label_sets=found.label_sets,
+        inputs=found.inputs,
+        bar=found.bar,
         **as_asked(rule, thresholds, domain),
         ties=ties,  # type: ignore[arg-type] # the verifier says which there are
         host=host,

@@ -15,7 +15,8 @@ Calibration = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Features of inputs that the model was neither trained nor tuned on: for the bar.",
+        help="Inputs that the model was neither trained nor tuned on, for the bar: their features; with --data, a data "
+        "set.",
         show_default=False,
     ),
 ]

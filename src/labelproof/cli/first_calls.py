@@ -53,6 +53,14 @@ def _stretch() -> None:
     labelproof.stretch_pairs(weight, [[0, 1]], features, bias=bias, n_jobs=1)
 
 
+def _count_overlaps() -> None:
+    from labelproof.theory.code_checks import covered_ones
+    from labelproof.theory.codes import Code, codewords
+
+    code = Code(q=3, coefficients=2, length=3)
+    covered_ones(codewords(9, code), code, k=2)
+
+
 def _metrics() -> None:
     from labelproof import metrics
 
@@ -161,6 +169,7 @@ CALLS: dict[str, Callable[[], None]] = {
     "training": _svm,
     "auditing": _measure_reach,
     "stretching": _stretch,
+    "theory": _count_overlaps,
 }
 
 

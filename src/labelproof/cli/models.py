@@ -44,19 +44,40 @@ FoundDomain = Annotated[
 
 
 def read_model(
-    model: Path, weight_key: str | None, bias: Path | None, label_names: Path | None
+    model: Path, weight_key: str | None, bias: Path | None, label_names: Path | None, *, data: str | None = None
 ) -> tuple["ImportedLayer", tuple[str, ...] | None]:
-    """Read the output layer of a model, and the names of its labels: those of the file, or else its own."""
+    """Read the output layer of a model, and the names of its labels: those of the file, or else its own.
+
+    Where several layers could be it, the one with as many labels as ``data`` is taken.
+    """
+    from labelproof.errors import ModelFormatError
     from labelproof.importers import read_layer
+    from labelproof.importers.candidates import ASK
 
     if label_names is None:
-        layer = read_layer(model, weight_key=weight_key, bias=bias)
+        try:
+            layer = read_layer(model, weight_key=weight_key, bias=bias)
+        except ModelFormatError as error:
+            if ASK not in str(error) or data is None:
+                raise
+            layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=_labels_in(data))
         return layer, layer.label_names
     from labelproof.data.label_files import read_label_names
 
     given = read_label_names(label_names)
     layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=len(given))
     return layer, tuple(read_label_names(label_names, layer.n_labels))  # now that their number is known
+
+
+def _labels_in(data: str) -> int | None:
+    """Return how many labels data have, None where they do not tell."""
+    from labelproof.data.label_files import read_label_file
+    from labelproof.errors import DataFormatError
+
+    try:
+        return read_label_file(data).sets.n_labels
+    except (DataFormatError, ValueError):
+        return None
 
 
 def differences(layer: "ImportedLayer", *, rule: str, thresholds: Any, domain: Any) -> list[str]:

@@ -19,6 +19,7 @@ from labelproof.cli.data_options import (
     one_or_many,
 )
 from labelproof.cli.options import AsJson
+from labelproof.cli.train_sweep import require_sweep_place, run_sweep
 
 if TYPE_CHECKING:
     from labelproof.training import Fitted, TrainConfig
@@ -54,6 +55,18 @@ def train(
         typer.Option(help="Time, such as 10m, or fast; by default ten times a plain SVM grid.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of parts, folds and networks.", min=0)] = 0,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Train with so many seeds; keeps figures, no models.", min=1, show_default=False),
+    ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=V,V", help="Train with each value, such as loss.beta=1,2,5.", show_default=False),
+    ] = None,
+    require_predictable: Annotated[
+        float | None,
+        typer.Option(help="Share of the training label sets that thresholds must leave possible, such as 0.99."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where this run was interrupted.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print a configuration with comments.")] = False,
     as_json: AsJson = False,
@@ -61,7 +74,8 @@ def train(
     """Train a model on your data: with --data the best that can be had without choosing anything.
 
     Several views of the data and several models are tried on held-out folds, blended, calibrated and trained again on
-    all examples. A configuration file chooses encoder, head, loss and rule instead.
+    all examples. A configuration file chooses encoder, head, loss and rule instead. With --seeds or --sweep many runs
+    are compared: mean ± deviation, a box plot, and every run as a line of JSON.
     """
     if template:
         from labelproof.training.template import TEMPLATE
@@ -74,7 +88,10 @@ def train(
         )
     if output is None:
         raise ValueError("expected --output with the folder of the run")
-    _require_place(output, resume=resume)
+    is_sweep = seeds is not None or bool(sweep)
+    _require_place(output, resume=resume and not is_sweep)
+    if is_sweep:
+        require_sweep_place(output, resume=resume)
     if config is not None:
         from labelproof.training.config_files import read_config
 
@@ -94,6 +111,7 @@ def train(
                 "test": test,
             },
             {"metric": metric, **({} if budget is None else {"budget": budget})},
+            {} if require_predictable is None else {"require_predictable": require_predictable},
             seed,
         )
 
@@ -104,6 +122,9 @@ def train(
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
     settings = with_feature_columns(settings, dataset)
+    if is_sweep:
+        run_sweep(settings, dataset, sweep or [], seeds or 1, output, metric=metric, as_json=as_json)
+        return
     quiet = as_json or (settings.head.kind != "auto" and not progress_wanted())
     is_new = not output.exists()
     try:
@@ -114,11 +135,29 @@ def train(
         if is_new:
             _remove_if_bare(output)
         raise
+    fitted, said = _with_predictable(fitted)
     Model.of(fitted).save(output / "model")
     if as_json:
         print_json({"output": str(output), **_summary(fitted)})
     else:
-        _print(fitted, output)
+        _print(fitted, output, said)
+
+
+def _with_predictable(fitted: "Fitted") -> tuple["Fitted", str]:
+    """Ask which label sets of the training part the model can predict; return it among the metrics, and in words."""
+    from dataclasses import asdict, replace
+
+    from labelproof.training.predictability import entering_domain, measure_predictable
+
+    head, known = fitted.head, fitted.training_sets
+    if known is None:
+        return fitted, ""
+    weight, bias = (None if part is None else part.detach().cpu().double().numpy() for part in (head.weight, head.bias))
+    found = measure_predictable(weight, bias, fitted.rule, entering_domain(fitted.encoder, head), known.sets)
+    if found is None:
+        return fitted, ""
+    counts = {"training sets": known.total, **asdict(found)}
+    return replace(fitted, metrics={**fitted.metrics, "predictable": counts}), found.sentence(known)
 
 
 def _require_place(output: Path, *, resume: bool) -> None:
@@ -147,14 +186,15 @@ def _remove_if_bare(output: Path) -> None:
         output.rmdir()
 
 
-def _recipe_config(data: dict[str, Any], head: dict[str, Any], seed: int) -> "TrainConfig":
+def _recipe_config(data: dict[str, Any], head: dict[str, Any], decision: dict[str, Any], seed: int) -> "TrainConfig":
     from labelproof.training import ConfigError, TrainConfig
 
     given = {name: value for name, value in data.items() if value is not None}
     try:
-        return TrainConfig.from_dict({"data": given, "head": {"kind": "auto", **head}, "trainer": {"seed": seed}})
+        sections = {"data": given, "head": {"kind": "auto", **head}, "decision": decision, "trainer": {"seed": seed}}
+        return TrainConfig.from_dict(sections)
     except ConfigError as error:
-        where, option = ".".join(error.path), f"--{error.path[-1]}" if error.path else ""
+        where, option = ".".join(error.path), f"--{error.path[-1].replace('_', '-')}" if error.path else ""
         raise ValueError(str(error).replace(where, option, 1) if where else str(error)) from error
 
 
@@ -167,11 +207,13 @@ def _summary(fitted: "Fitted") -> dict[str, Any]:
         "seconds": round(sum(row["seconds"] for row in fitted.history or fitted.tried), 3),
         "head": {"kind": fitted.config.head.kind, **fitted.config.head.options},
         "metrics": metrics,
-        **({"tried": fitted.tried, "notes": fitted.notes} if fitted.tried else {}),
+        **({"predictable": fitted.metrics["predictable"]} if "predictable" in fitted.metrics else {}),
+        **({"tried": fitted.tried} if fitted.tried else {}),
+        **({"notes": fitted.notes} if fitted.notes else {}),
     }
 
 
-def _print(fitted: "Fitted", output: Path) -> None:
+def _print(fitted: "Fitted", output: Path, predictable: str) -> None:
     from labelproof.models.card import SHOWN
 
     summary, out = _summary(fitted), console()
@@ -192,6 +234,8 @@ def _print(fitted: "Fitted", output: Path) -> None:
             if any(value is not None for value in values):
                 lines.add_row(name, *("–" if value is None else f"{value:.4f}" for value in values))
         out.print(lines)
+    for note in [*([] if fitted.tried else fitted.notes), *([predictable] if predictable else [])]:
+        out.print(note)
     out.print(f"\nWritten to {output}. Next:", soft_wrap=True)
     out.print(f"  labelproof predict {output}/model INPUT -o predictions.jsonl", soft_wrap=True)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from labelproof.comparison.findings import findings
+from labelproof.comparison.opening import open_heads
 from labelproof.comparison.outcome import Outcome
 from labelproof.proof.result import Verification
 from labelproof.report import Table, write_report
@@ -30,7 +30,6 @@ def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
             )
             for one in outcomes
         ),
-        note=" ".join(findings(outcomes)),
     )
     sets = Table(
         "Label sets that can be predicted",
@@ -70,7 +69,8 @@ def save_comparison(folder: str | Path, outcomes: Sequence[Outcome], *, title: s
         outcome.model.save(target / outcome.contender.folder / "model")
         outcome.audit.save(target / outcome.contender.folder / "audit")
     documents = [outcome.audit.document for outcome in outcomes]
-    write_report(target / "report.html", documents, title=title, tables=comparison_tables(outcomes))
+    opening = open_heads(outcomes) if len(outcomes) > 3 else None
+    write_report(target / "report.html", documents, title=title, opening=opening, tables=comparison_tables(outcomes))
 
 
 def require_free(folder: str | Path) -> Path:

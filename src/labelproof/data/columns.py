@@ -190,8 +190,8 @@ def _is_delimited(source: str) -> bool:
 
 def _about_header(present: list[str]) -> str:
     """Say what a first line looks like that is no header."""
-    if len(present) == 1 and re.search(r"[;\t|]", present[0]):
-        return " (fields are separated by commas, or by tabs in a .tsv file)"
+    if len(present) == 1 and "|" in present[0]:
+        return " (fields are separated by commas, semicolons or tabs)"
     looks_like_data = any(len(name) > 30 or re.fullmatch(r"[-+.\d]*|.*[;|].*", name) for name in present)
     return " (the first line of a table names its columns)" if looks_like_data else ""
 
@@ -305,7 +305,11 @@ def is_active(value: Any, name: str) -> bool:
 
 def _features(row: Mapping[str, Any], names: tuple[str, ...]) -> npt.NDArray[np.float32] | SparseRow:
     if len(names) > 1:
-        return float32_values([_number(row[name], name) for name in names])
+        try:
+            values = [_number(row[name], name) for name in names]
+        except ValueError as error:
+            raise ValueError(f"{error} (features= names the columns to take)") from error
+        return float32_values(values)
     value = row[names[0]]
     if isinstance(value, Mapping):
         if not {"indices", "values"} <= value.keys() or len(value["indices"]) != len(value["values"]):

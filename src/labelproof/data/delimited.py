@@ -3,6 +3,7 @@
 import csv
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ def iter_table(
     Parameters
     ----------
     path
-        The file: fields are separated by tabs if its name ends in .tsv or .txt, else by commas. Empty lines are passed
-        over.
+        The file: fields are separated by tabs if its name ends in .tsv or .txt, else by commas, or by semicolons or
+        tabs where the first line has these and no comma. Empty lines are passed over.
     limits
         How much is read.
     quoted
@@ -33,8 +34,12 @@ def iter_table(
     quoted = not tabs if quoted is None else quoted
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))  # the module's own would refuse long texts
     lines = (f"{line}\n" for _, line in read_lines(path, limits, encoding=encoding))
+    begin = list(islice(lines, 1))
     reader = csv.reader(
-        lines, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True
+        chain(begin, lines),
+        delimiter="\t" if tabs else _delimiter("".join(begin)),
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
     )
     header: list[str] | None = None
     try:
@@ -50,6 +55,11 @@ def iter_table(
             yield where, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise DataFormatError(f"{at(path, reader.line_num)}: {error}") from error
+
+
+def _delimiter(first: str) -> str:
+    """Return what separates the fields of a first line: spreadsheets of many languages write semicolons."""
+    return next((mark for mark in ",;\t" if mark in first), ",")
 
 
 def _header(cells: list[str], where: str) -> list[str]:

@@ -18,6 +18,7 @@ import scipy.sparse
 
 from labelproof.data.label_columns import BITS, MAX_SHOWN, as_label, cell_labels, read_label_rows
 from labelproof.data.label_matching import (
+    Apart,
     LabelLists,
     LabelTable,
     MatchedSets,
@@ -43,6 +44,7 @@ def read_label_file(
     n_labels: int | None = None,
     part: str | None = None,
     columns: Sequence[str] = (),
+    apart: Apart = False,
 ) -> MatchedSets:
     r"""Read label sets, in the numbering of a model's labels.
 
@@ -74,6 +76,8 @@ def read_label_file(
         Only the examples of this part of the data's split, such as ``test``.
     columns
         Of a table: the column of labels, or several columns of 0 and 1.
+    apart
+        Whether sets with labels that the model does not know are put apart; None: if the data have all its labels.
 
     Returns
     -------
@@ -99,11 +103,11 @@ def read_label_file(
         n_labels = len(label_names)
     try:
         if path.is_dir() or not path.exists() or _kind(path) is None:
-            return match_dataset(_data_set(source, part, columns), label_names, n_labels)
+            return match_dataset(_data_set(source, part, columns), label_names, n_labels, apart=apart)
         raw = _read(path, label_names, part, columns)
         if isinstance(raw, LabelTable):
-            return match_table(raw, label_names, n_labels)
-        return match_lists(raw, label_names, n_labels, source=path.name)
+            return match_table(raw, label_names, n_labels, apart=apart)
+        return match_lists(raw, label_names, n_labels, source=path.name, apart=apart)
     except DataFormatError:
         raise
     except ValueError as error:

@@ -4,18 +4,19 @@ Data come in three forms: a table whose columns stand in an order, lists of name
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from labelproof.data.dataset import Dataset
 from labelproof.data.examples import in_natural_order
 from labelproof.errors import DataFormatError
 from labelproof.proof.labels import LabelSets, read_label_sets
 
-__all__ = ["LabelLists", "LabelTable", "MatchedSets", "Number", "match_dataset", "match_lists", "match_table"]
+__all__ = ["Apart", "LabelLists", "LabelTable", "MatchedSets", "Number", "match_dataset", "match_lists", "match_table"]
 
 
 class Number(str):
@@ -52,14 +53,27 @@ class MatchedSets:
         What the labels are called: the model's names, else those of the data, else None.
     note
         A sentence where names of the data could not be compared with the model's, which has none.
+    apart
+        The sets, by names, that were put apart because they have a label that the model does not know.
+    rows
+        int64 (n_sets,): the place of each of ``sets`` among all of the data, where some were put apart.
     """
 
     sets: LabelSets
     names: tuple[str, ...] | None
     note: str | None = None
+    apart: tuple[tuple[str, ...], ...] = ()
+    rows: npt.NDArray[np.int64] | None = None
 
 
-def match_table(table: LabelTable, names: Sequence[str] | None, n_labels: int | None) -> MatchedSets:
+Apart = bool | None
+"""Whether sets with labels that the model does not know are put apart, not an error; None: if the data have all labels
+of the model, so that the others are ones that it was not taught."""
+
+
+def match_table(
+    table: LabelTable, names: Sequence[str] | None, n_labels: int | None, *, apart: Apart = False
+) -> MatchedSets:
     """Match columns with a model's labels.
 
     Parameters
@@ -70,6 +84,8 @@ def match_table(table: LabelTable, names: Sequence[str] | None, n_labels: int | 
         Of the model's labels, in order, or None.
     n_labels
         How many labels the model has; None where there is no model yet.
+    apart
+        See `Apart`.
 
     Examples
     --------
@@ -80,7 +96,7 @@ def match_table(table: LabelTable, names: Sequence[str] | None, n_labels: int | 
     """
     own = None if table.names is None or _only_count(table.names) else table.names
     if own is not None and names is not None:
-        return match_dataset(Dataset(table.matrix, own), names, n_labels)
+        return match_dataset(Dataset(table.matrix, own), names, n_labels, apart=apart)
     width = table.matrix.shape[1] if table.matrix.ndim == 2 else 0
     given = len(names) if names is not None else n_labels
     sets = read_label_sets(table.matrix, width if given is None else given)
@@ -90,12 +106,14 @@ def match_table(table: LabelTable, names: Sequence[str] | None, n_labels: int | 
     return MatchedSets(sets, own, note if given is not None else None)
 
 
-def match_dataset(data: Dataset, names: Sequence[str] | None, n_labels: int | None) -> MatchedSets:
+def match_dataset(
+    data: Dataset, names: Sequence[str] | None, n_labels: int | None, *, apart: Apart = False
+) -> MatchedSets:
     """Match the labels of a data set with a model's: by name, or by index where the data's labels are numbers.
 
     Parameters
     ----------
-    data, names, n_labels
+    data, names, n_labels, apart
         The data set; the rest as for `match_table`.
     """
     if names is None and n_labels is None:
@@ -108,14 +126,23 @@ def match_dataset(data: Dataset, names: Sequence[str] | None, n_labels: int | No
         kept = data.restrict_to([str(i) for i in range(len(names))])
         return MatchedSets(_sets_of(kept), tuple(names))
     known = set(names)
-    for name in used:
-        if name not in known:
-            raise ValueError(f"labels must be ones that the model knows, got {name!r}; {_nearest(name, names)}")
+    unknown = [name for name in used if name not in known]
+    if unknown and not _are_apart(apart, names, data.label_names):
+        raise ValueError(
+            f"labels must be ones that the model knows, got {unknown[0]!r}; {_nearest(unknown[0], names)}{_hint(apart)}"
+        )
+    if unknown:
+        return _without_unknown(data, names, set(unknown))
     return MatchedSets(_sets_of(data.restrict_to(names)), tuple(names))
 
 
 def match_lists(
-    lists: LabelLists, names: Sequence[str] | None, n_labels: int | None, *, source: str = "labels"
+    lists: LabelLists,
+    names: Sequence[str] | None,
+    n_labels: int | None,
+    *,
+    source: str = "labels",
+    apart: Apart = False,
 ) -> MatchedSets:
     """Match lists of names or numbers with a model's labels.
 
@@ -127,6 +154,8 @@ def match_lists(
         The lists; the rest as for `match_table`.
     source
         What to call the data in errors.
+    apart
+        See `Apart`.
     """
     tokens = {token for active in lists.sets for token in active}
     named = [token for token in tokens if not isinstance(token, Number)]
@@ -143,12 +172,39 @@ def match_lists(
     else:
         numbers = False
     places = {name: i for i, name in enumerate(names or ())}
+    unknown = {token for token in tokens if token not in places and (numbers or not isinstance(token, Number))}
+    is_apart = bool(names and unknown) and _are_apart(apart, names or (), tokens)
+    lost = [is_apart and not unknown.isdisjoint(active) for active in lists.sets]
+    kept = [i for i, one in enumerate(lost) if not one]
+    hint = "" if is_apart else _hint(apart)
     sets = [
-        [_place(token, places, names, numbers, where, n_labels) for token in active]
-        for active, where in zip(lists.sets, lists.places, strict=True)
+        [_place(token, places, names, numbers, lists.places[i], n_labels, hint) for token in lists.sets[i]]
+        for i in kept
     ]
     total = len(names) if names is not None else int(n_labels or 0)
-    return MatchedSets(read_label_sets(sets, total), None if names is None else tuple(names))
+    found = MatchedSets(read_label_sets(sets, total), None if names is None else tuple(names))
+    if not is_apart:
+        return found
+    put_apart = tuple(tuple(map(str, active)) for active, one in zip(lists.sets, lost, strict=True) if one)
+    return replace(found, apart=put_apart, rows=np.array(kept, np.int64))
+
+
+def _are_apart(apart: Apart, names: Sequence[str], of_data: Iterable[str]) -> bool:
+    """Return whether labels that the model does not know may be put apart."""
+    return set(names) <= set(of_data) if apart is None else apart
+
+
+def _hint(apart: Apart) -> str:
+    return " (--drop-unknown counts sets with such labels as never predicted)" if apart is None else ""
+
+
+def _without_unknown(data: Dataset, names: Sequence[str], unknown: set[str]) -> MatchedSets:
+    """Return the sets of labels that are known, and the others by name."""
+    is_unknown = np.array([name in unknown for name in data.label_names])
+    lost = np.asarray(data.labels @ is_unknown.astype(np.int64)) > 0
+    kept = data.select(np.flatnonzero(~lost)).restrict_to(names, unknown="drop")
+    apart = tuple(data.select(np.flatnonzero(lost)).label_sets())
+    return MatchedSets(_sets_of(kept), tuple(names), None, apart, np.flatnonzero(~lost))
 
 
 def _place(
@@ -158,6 +214,7 @@ def _place(
     numbers_are_names: bool,
     where: str,
     n_labels: int | None,
+    hint: str = "",
 ) -> int:
     if isinstance(token, Number) and not numbers_are_names:
         return int(token)
@@ -168,7 +225,8 @@ def _place(
             f"{where}: expected label indices (names need --label-names, in the order of the model's {n_labels} "
             f"rows), got {str(token)!r}"
         )
-    raise DataFormatError(f"{where}: expected a label's name or index, got {str(token)!r}; {_nearest(token, names)}")
+    nearest = _nearest(token, names)
+    raise DataFormatError(f"{where}: expected a label's name or index, got {str(token)!r}; {nearest}{hint}")
 
 
 def _numbers_are_names(numbers: Iterable[str], names: Sequence[str], source: str) -> bool:

@@ -1,5 +1,6 @@
 """Generated data: topics whose labels occur together, and the label-proportion mixtures of the sparsemax paper."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,13 @@ __all__ = ["label_proportions", "topic_data"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 WORDS_OF_LABEL, WORDS_OF_TOPIC = 8, 40
+TOPICS = (
+    "music travel cooking football history physics gardening cinema health banking weather chess sailing painting "
+    "law farming energy theatre climbing poetry railways fashion geology fishing housing tennis robots castles "
+    "birds chemistry elections insurance dance jazz oceans archaeology cycling textiles astronomy schools "
+    "wine photography bridges horses genetics ceramics radio mountains dentistry opera forests trade skiing maps "
+    "bees museums dogs aviation novels glaciers coffee markets harbours languages"
+)
 MAX_DRAWS = 20
 
 
@@ -54,7 +62,8 @@ def topic_data(
     Returns
     -------
     Dataset
-        Sparse word counts (float32); labels ``L0``, ``L1``, ... in an order that has nothing to do with topics.
+        Sparse word counts (float32). Labels are called by their topic, the most frequent of it first (``music 1``,
+        ``music 2``, ...), in an order that has nothing to do with topics.
 
     Examples
     --------
@@ -76,7 +85,7 @@ def topic_data(
     of_example = topics.draw(rng, n_examples)  # (n_examples, 3), the first is the main one
     labels = _label_matrix(rng, topics, of_example, rng.poisson(cardinality, n_examples), n_labels, stray)
     features = _words(rng, labels, of_example, n_features, n_words, n_topics)
-    return Dataset(labels, tuple(f"L{i}" for i in range(n_labels)), features=features)
+    return Dataset(labels, topics.label_names(), features=features)
 
 
 class _Topics:
@@ -90,6 +99,16 @@ class _Topics:
         self._ends = np.concatenate([[0], np.cumsum(np.bincount(topic_of, minlength=n_topics))])
         self._label = rng.permutation(n_labels)[by_topic]  # of each place on the line
         self._weight = np.diff(self._line[self._ends])
+
+    def label_names(self) -> tuple[str, ...]:
+        """Return a name for each label: its topic, and its place there by popularity."""
+        names, words = [""] * len(self._label), TOPICS.split()
+        for topic, (start, end) in enumerate(pairwise(self._ends.tolist())):
+            again, which = divmod(topic, len(words))
+            word = f"{words[which]} {again + 1}," if again else words[which]
+            for place in range(start, end):
+                names[self._label[place]] = f"{word} {place - start + 1}"
+        return tuple(names)
 
     def draw(self, rng: np.random.Generator, n_examples: int) -> Ints:
         """Draw three topics for every example, of which the second and third may repeat the first."""

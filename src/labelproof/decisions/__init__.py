@@ -16,6 +16,7 @@ from labelproof.decisions.ranking import LabelCount, TopK
 from labelproof.decisions.risk_control import RiskControlled, promised_rules
 from labelproof.decisions.rule_comparison import Comparison, default_rules, evaluate_rules
 from labelproof.decisions.rules import Rule, load_rule
+from labelproof.decisions.softmax_threshold import SoftmaxThreshold
 from labelproof.decisions.support import SparsemaxSupport
 from labelproof.decisions.thresholds import PerLabelThreshold, Threshold, ThresholdAveraging
 
@@ -33,6 +34,7 @@ __all__ = [
     "PlattScaling",
     "RiskControlled",
     "Rule",
+    "SoftmaxThreshold",
     "SparsemaxSupport",
     "TemperatureScaling",
     "Threshold",

@@ -16,6 +16,7 @@ from labelproof.encoders.options import check_flag, check_share, hold_whole_numb
 from labelproof.encoders.rows import RaggedRows
 from labelproof.encoders.texts import read_texts
 from labelproof.encoders.views.weightings import Idf
+from labelproof.proof.domains import Domain
 
 __all__ = ["BagOfWordsEncoder", "BagOfWordsOptions", "vectorizer_of"]
 
@@ -88,6 +89,10 @@ class BagOfWordsEncoder(Encoder):
             ids.append(rows.indices.astype(np.int32))
             values.append(rows.data.astype(np.float32))
         return RaggedRows(np.concatenate(ends), np.concatenate(ids), np.concatenate(values))
+
+    def domain(self) -> Domain:
+        """Return that rows have length 1 or, after a hidden layer, that features are nonnegative."""
+        return Idf.domain(1.0) if self.bag is None else "nonnegative"
 
     def collate(self, prepared: RaggedRows, rows: npt.NDArray[np.int64]) -> tuple[Tensor, ...]:
         """Return terms, where each text begins among them, and weights."""

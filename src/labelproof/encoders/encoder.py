@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from labelproof.encoders.options import did_you_mean, option_names, read_options
 from labelproof.encoders.rows import Prepared
 from labelproof.errors import ModelFormatError
+from labelproof.proof.domains import Domain
 
 __all__ = ["Encoder"]
 
@@ -80,6 +81,10 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, *batch: Tensor) -> Tensor:
         """Return the features (n, width) of a batch."""
+
+    def domain(self) -> Domain:
+        """Return which features the encoder can give, as `labelproof.verify` takes it; None where nothing is known."""
+        return None
 
     def pretrained_parameters(self) -> Iterator[nn.Parameter]:
         """Return the parameters that training continues rather than starts, to give them a smaller learning rate."""

@@ -15,6 +15,7 @@ from labelproof.encoders.matrices import Standardisation, matrix_rows, read_matr
 from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
 from labelproof.encoders.rows import DenseRows, RaggedRows
 from labelproof.foundation.arguments import whole_number
+from labelproof.proof.domains import Domain
 
 __all__ = ["FeatureEncoder", "FeatureOptions"]
 
@@ -88,6 +89,10 @@ class FeatureEncoder(Encoder):
     def prepare(self, inputs: Any) -> DenseRows | RaggedRows:
         """Return the features as float32 rows, standardised if that was asked for, dense or sparse as they came."""
         return matrix_rows(read_matrix(inputs, self.n_features), self.standardisation)
+
+    def domain(self) -> Domain:
+        """Return that a hidden layer gives nonnegative features; of others nothing is known."""
+        return None if self.bag is None else "nonnegative"
 
     def collate(self, prepared: DenseRows | RaggedRows, rows: npt.NDArray[np.int64]) -> tuple[Tensor, ...]:
         """Return the dense rows (n, n_features), or ids, offsets and values of the sparse ones."""

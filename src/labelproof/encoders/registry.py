@@ -11,6 +11,7 @@ from labelproof.encoders.gru import GRUEncoder
 from labelproof.encoders.hashing import HashingEncoder
 from labelproof.encoders.image import ImageEncoder
 from labelproof.encoders.options import did_you_mean
+from labelproof.encoders.pair import PairEncoder
 from labelproof.encoders.tfidf import TfidfEncoder
 from labelproof.encoders.token_vectors import StaticEncoder
 from labelproof.encoders.transformer import TransformerEncoder
@@ -27,6 +28,7 @@ KINDS: dict[str, type[Encoder]] = {
         HashingEncoder,
         CNNEncoder,
         GRUEncoder,
+        PairEncoder,
         StaticEncoder,
         TransformerEncoder,
         ImageEncoder,

@@ -103,9 +103,14 @@ def explain_label_set(
     time_limit: float | None = None,
 ) -> Explanation:
     """Explain one label set, given by ascending indices, of a layer that is already held exactly; see `explain`."""
-    if layer.balls or has_features_to_spare(
-        layer
-    ):  # too wide, or too round, for the search of neighbours: the verdict must do
+    if layer.balls and not has_features_to_spare(replace(layer, balls=())):
+        found = explain_label_set(
+            replace(layer, balls=()), active, label_names=label_names, n_nearest=n_nearest, time_limit=time_limit
+        )
+        if isinstance(found.certificate, Unargmaxable):  # without the balls, so within them
+            near, same = (_within(layer, sets, time_limit) for sets in (found.nearest, found.same_size))
+            return replace(found, _layer=layer, nearest=near, same_size=same)
+    if layer.balls or has_features_to_spare(layer):  # the search of neighbours has no way there: the verdict must do
         alone = LabelSets(layer.n_labels, np.array([0, len(active)]), active)
         certificate = pack(layer, alone, decide(layer, alone, n_jobs=1, time_limit=time_limit))[0]
         distance = int(isinstance(certificate, Unargmaxable))
@@ -122,6 +127,16 @@ def explain_label_set(
     if evidence[0].conflict is not None:
         return _explain_conflict(found, question, evidence[0].conflict, n_nearest, seconds)
     return found
+
+
+def _within(layer: OutputLayer, sets: tuple[Neighbour, ...], time_limit: float | None) -> tuple[Neighbour, ...]:
+    """Return those of the neighbours that some input in the layer's balls gives, with such an input."""
+    ends = np.cumsum([0, *(len(one.label_set) for one in sets)])
+    indices = np.array([i for one in sets for i in one.label_set], np.int64)
+    label_sets = LabelSets(layer.n_labels, ends.astype(np.int64), indices)
+    v = pack(layer, label_sets, decide(layer, label_sets, n_jobs=1, time_limit=time_limit))
+    found = ((one, v[i]) for i, one in enumerate(sets))
+    return tuple(replace(one, certificate=c) for one, c in found if isinstance(c, Argmaxable))
 
 
 def _explain_conflict(

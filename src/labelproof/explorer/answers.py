@@ -8,9 +8,18 @@ from labelproof.explaining.nearest import Neighbour
 from labelproof.explorer.drawing.region_drawing import Picture
 from labelproof.explorer.prover import Explained, Verdict
 from labelproof.explorer.similar import Similar
+from labelproof.explorer.stretches import SetStretch
 from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
 
-__all__ = ["drawing_answer", "explanation_answer", "label_names", "similar_answer", "verdict_answer"]
+__all__ = [
+    "drawing_answer",
+    "explanation_answer",
+    "label_names",
+    "similar_answer",
+    "stretch_answer",
+    "trial_answer",
+    "verdict_answer",
+]
 
 Answer = dict[str, Any]
 MOST_CHANGES = 60  # of a region that can be chosen in the drawing
@@ -43,6 +52,31 @@ def explanation_answer(explained: Explained, pulls: Sequence[float]) -> Answer:
 def similar_answer(found: Iterable[Similar]) -> list[Answer]:
     """List label sets of the data."""
     return [{"labels": list(one.labels), "similarity": one.similarity, "count": one.count} for one in found]
+
+
+def stretch_answer(found: SetStretch, active: Sequence[int], inputs: Sequence[Answer], bar: float | None) -> Answer:
+    """Say how far from real inputs a set lies; ``inputs`` are those of its mixture. Null is infinite."""
+    on = [(label, pull) for label, pull in zip(found.labels, found.shares, strict=True) if label in active]
+    off = [(label, pull) for label, pull in zip(found.labels, found.shares, strict=True) if label not in active]
+    return {
+        "lower": _finite(found.lower),
+        "upper": _finite(found.upper),
+        "place": _place(found, bar),
+        "n_mixed": len(found.examples),
+        "mixture": list(inputs),
+        "conflict": _sides(on, off) | {"extra": []},
+    }
+
+
+def trial_answer(text: str, predicted: Sequence[int], active: Sequence[int], n_tried: int) -> Answer:
+    """Say what the model predicts for a text that was made for a set."""
+    return {
+        "text": text,
+        "predicted": {"labels": list(predicted)},
+        "added": [label for label in predicted if label not in active],
+        "removed": [label for label in active if label not in predicted],
+        "n_tried": n_tried,
+    }
 
 
 def drawing_answer(picture: Picture, counts: Sequence[int]) -> Answer:
@@ -107,13 +141,25 @@ def _conflict(certificate: Unargmaxable, active: set[int], pulls: Sequence[float
     )
     on = [(label, pull) for pull, label in order if label in active]
     off = [(label, pull) for pull, label in order if label not in active]
+    return _sides(on, off) | {"extra": list(certificate.extra)}
+
+
+def _sides(on: Sequence[tuple[int, float]], off: Sequence[tuple[int, float]]) -> Answer:
     return {
         "on": [label for label, _ in on],
         "off": [label for label, _ in off],
         "on_shares": [round(pull, DIGITS) for _, pull in on],
         "off_shares": [round(pull, DIGITS) for _, pull in off],
-        "extra": list(certificate.extra),
     }
+
+
+def _place(found: SetStretch, bar: float | None) -> str:
+    """Return where a set lies for certain: "beyond" the bar, "within" it, in a mixture ("inside"), or "open"."""
+    if found.upper <= 1:
+        return "inside"
+    if bar is None:
+        return "outside" if found.lower > 1 else "open"
+    return "beyond" if found.lower > bar else "within" if found.upper <= bar else "open"
 
 
 def _neighbour(one: Neighbour) -> Answer:

@@ -10,10 +10,12 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from labelproof.auditing import AS_FOUND
+from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explorer import requests
 from labelproof.explorer.explorer import Explorer
 from labelproof.explorer.guard import HEADERS, Guard
 from labelproof.explorer.prover import make_prover
+from labelproof.explorer.stretches import Known, know
 from labelproof.importers import ImportedLayer
 from labelproof.pages import base_style
 from labelproof.proof.labels import LabelSets
@@ -28,6 +30,7 @@ STATIC = {
     "/explorer.js": ("explorer.js", "text/javascript; charset=utf-8"),
     "/combobox.js": ("combobox.js", "text/javascript; charset=utf-8"),
     "/panels.js": ("panels.js", "text/javascript; charset=utf-8"),
+    "/inputs.js": ("inputs.js", "text/javascript; charset=utf-8"),
     "/drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
     "/elements.js": ("elements.js", "text/javascript; charset=utf-8"),
     "/favicon.svg": ("favicon.svg", "image/svg+xml"),
@@ -43,7 +46,11 @@ def make_app(
     ties: Ties = "inactive",
     thresholds: Any = AS_FOUND,
     domain: Any = AS_FOUND,
+    inputs: RealInputs | None = None,
+    bar: float | None = None,
+    alpha: float = 0.01,
     host: str = "127.0.0.1",
+    progress: bool = False,
 ) -> FastAPI:
     """Make the explorer of one output layer.
 
@@ -59,8 +66,16 @@ def make_app(
         As in `labelproof.verify`; default: the model's own.
     ties
         As in `labelproof.verify`; by default an inactive label may sit on the boundary, as in ``logits > 0``.
+    inputs
+        Features of real inputs, by which the stretch of combinations is measured, and of held-out ones for the bar.
+    bar
+        As an audit of the same inputs found it; by default it is measured.
+    alpha
+        Share of the predictions that may lie beyond the bar.
     host
         The address that the server binds to; requests that name another are refused.
+    progress
+        Whether to show how far the bar is.
 
     Returns
     -------
@@ -68,8 +83,12 @@ def make_app(
         With ``app.state.explorer``, an `Explorer`.
     """
     names = layer.label_names if label_names is None else label_names
-    prover = make_prover(layer, rule=rule, ties=ties, thresholds=thresholds, domain=domain)
-    explorer = Explorer(layer, prover, names, label_sets)
+    prover = make_prover(layer, rule=rule, ties=ties, thresholds=thresholds, domain=domain, inputs=inputs)
+    known = None
+    if inputs is not None:
+        how: dict[str, Any] = {"alpha": alpha, "size": prover.size, "progress": progress}
+        known = know(prover.layer, inputs, **how) if bar is None else Known(inputs, bar, alpha)
+    explorer = Explorer(layer, prover, names, label_sets, known)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.explorer = explorer
     app.add_middleware(Guard, host=host, most_bytes=requests.MOST_BYTES)
@@ -117,6 +136,14 @@ def _serve_questions(app: FastAPI, explorer: Explorer) -> None:
     @app.post("/api/verdicts")
     def verdicts(question: requests.ManySets) -> Any:
         return JSONResponse(explorer.statuses(question.sets))
+
+    @app.post("/api/stretch")
+    def stretch(question: requests.LabelSet) -> Any:
+        return JSONResponse(explorer.stretch(question.labels))
+
+    @app.post("/api/trial")
+    def trial(question: requests.LabelSet) -> Any:
+        return JSONResponse(explorer.trial(question.labels))
 
     @app.post("/api/drawing")
     def drawing(question: requests.Drawing) -> Any:

@@ -1,4 +1,4 @@
-"""Find labels by what a person types: the start of the name before its middle, and names with a slip last."""
+"""Find labels by what a person types: the very name first, its start before its middle, names with a slip last."""
 
 import unicodedata
 from collections import defaultdict
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from labelproof.pages.names import visible
 
 __all__ = ["LabelSearch"]
 
@@ -28,10 +30,16 @@ class LabelSearch:
     >>> search = LabelSearch(["Fever", "Yellow fever", "Feverfew", "Type 2 diabetes"], np.array([5, 9, 1, 2]))
     >>> search.find("fever", 3), search.find("diabtes", 3), search.find("#2", 3)
     ([0, 2, 1], [3], [2])
+    >>> LabelSearch(["c", "C", "C++", "#0"], np.array([9, 8, 1, 0])).find("C++", 3)
+    [2, 0, 1]
     """
 
     def __init__(self, names: Sequence[str], counts: Indices) -> None:
         self._plain = [_plain(name) for name in names]
+        self._called: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for i, name in enumerate(names):
+            for typed in {_trimmed(name), visible(_trimmed(name))}:
+                self._called[typed.casefold()].append((typed, i))
         lengths = np.array([len(name) for name in self._plain], np.int64)
         by_count = np.lexsort((lengths, -counts))
         self._place = np.empty(len(names), np.int64)
@@ -40,9 +48,14 @@ class LabelSearch:
 
     def find(self, query: str, limit: int) -> list[int]:
         """Return at most so many labels, the best first; of an empty query, the most frequent ones."""
-        words = _plain(query)
-        if words.startswith("#") and words[1:].isdecimal():
+        typed, words = _trimmed(query), _plain(query)
+        same = sorted(self._called.get(typed.casefold(), []), key=lambda called: (called[0] != typed, called[1]))
+        exact = list(dict.fromkeys(i for _, i in same)) if typed else []
+        if not exact and words.startswith("#") and words[1:].isdecimal():
             return [int(words[1:])] if len(words) < 12 and int(words[1:]) < len(self._plain) else []
+        return [*exact, *(i for i in self._matching(words, limit) if i not in exact)][:limit]
+
+    def _matching(self, words: str, limit: int) -> list[int]:
         ranks = {i: rank for i, name in enumerate(self._plain) if (rank := _rank(name, words)) is not None}
         found = sorted(ranks, key=lambda i: (ranks[i], self._place[i]))[:limit]
         if len(found) < limit and len(words) > 2:
@@ -58,6 +71,11 @@ class LabelSearch:
         alike = 2 * shared / (len(pairs) + np.minimum(self._sizes, 2 * len(pairs)))
         close = np.flatnonzero(alike >= ALIKE)
         return close[np.lexsort((self._place[close], -alike[close]))].tolist()
+
+
+def _trimmed(name: str) -> str:
+    """Leave out what cannot be typed: space at the ends, and how accents are put together."""
+    return unicodedata.normalize("NFC", name).strip()
 
 
 def _rank(name: str, words: str) -> int | None:

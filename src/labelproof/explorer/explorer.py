@@ -15,11 +15,14 @@ from labelproof.explorer.answers import (
 )
 from labelproof.explorer.completion import LabelSearch
 from labelproof.explorer.drawing import Anchor, draw
+from labelproof.explorer.inputs import InputAnswers
 from labelproof.explorer.newest_question import NewestWins
 from labelproof.explorer.prover import Prover
 from labelproof.explorer.requests import MOST_LABELS
 from labelproof.explorer.similar import SetIndex
+from labelproof.explorer.stretches import Known, Stretches
 from labelproof.importers import ImportedLayer
+from labelproof.pages.names import visible
 from labelproof.proof.certificates import Argmaxable
 from labelproof.proof.labels import LabelSets
 from labelproof.search.radius import as_floats
@@ -42,10 +45,17 @@ class Explorer:
         One for each label, or None.
     label_sets
         Those of the examples of a data set, or None.
+    known
+        Real inputs by which the stretch is measured, or None.
     """
 
     def __init__(
-        self, source: ImportedLayer, prover: Prover, names: Sequence[str] | None, label_sets: LabelSets | None
+        self,
+        source: ImportedLayer,
+        prover: Prover,
+        names: Sequence[str] | None,
+        label_sets: LabelSets | None,
+        known: Known | None = None,
     ) -> None:
         n_labels = prover.layer.n_labels
         if names is not None and len(names) != n_labels:
@@ -54,10 +64,12 @@ class Explorer:
             raise ValueError(f"label_sets must be sets of {n_labels} labels, got {label_sets.n_labels}")
         self._source, self._prover = source, prover
         self._is_named = names is not None
-        self._names = [f"label {i}" for i in range(n_labels)] if names is None else list(names)
+        given = [f"label {i}" for i in range(n_labels)] if names is None else list(names)
+        self._names = [visible(name) if name.strip() else f"label {i} (no name)" for i, name in enumerate(given)]
         self._data = SetIndex(label_sets if label_sets is not None else LabelSets(n_labels, *_no_sets()))
         self._counts = self._data.label_counts
-        self._search = LabelSearch(self._names, self._counts)
+        self._search = LabelSearch(given, self._counts)
+        self._inputs = None if known is None else InputAnswers(source, Stretches(prover.layer, known, prover.size))
         self.searches = NewestWins()
 
     def warm_up(self) -> None:
@@ -65,15 +77,17 @@ class Explorer:
         self._prover.verdict(())
         some = tuple(range(min(self._prover.layer.n_labels, 12)))
         self.explanation(some, 0.2, "first")
+        if self._inputs is not None:
+            self._inputs.warm_up(some)
 
     def model(self) -> Answer:
         """Say what is explored."""
         source, layer = self._source, self._prover.layer
         always, never = constant_labels(layer)
         return {
-            "model": source.model,
+            "model": visible(source.model),
             "kind": source.kind,
-            "source": source.source,
+            "source": visible(source.source),
             "dtype": source.dtype,
             "n_labels": layer.n_labels,
             "n_features": layer.d,
@@ -89,6 +103,7 @@ class Explorer:
             "examples": self._data.n_examples,
             "distinct": self._data.n_distinct,
             "most_labels": MOST_LABELS,
+            **({"inputs": 0} if self._inputs is None else self._inputs.facts()),
         }
 
     def labels(self, query: str, limit: int) -> list[Answer]:
@@ -118,6 +133,21 @@ class Explorer:
             return {"is_cancelled": True}
         answer = explanation_answer(explained, self._prover.pulls(explained.verdict))
         return self._with_names({"labels": list(active)} | answer)
+
+    def stretch(self, labels: Sequence[int]) -> Answer:
+        """Say how far from real inputs a label set lies."""
+        active = self._prover.active_labels(labels)
+        return self._with_names({"labels": list(active)} | self._known().stretch(active))
+
+    def trial(self, labels: Sequence[int]) -> Answer:
+        """Write a text for a label set, and say what the model predicts for it."""
+        active = self._prover.active_labels(labels)
+        return self._with_names({"labels": list(active)} | self._known().trial(active))
+
+    def _known(self) -> InputAnswers:
+        if self._inputs is None:
+            raise ValueError("the stretch needs features of real inputs, which this explorer was started without")
+        return self._inputs
 
     def similar(self, labels: Sequence[int], limit: int) -> Answer:
         """Find similar label sets in the data."""

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.assumptions import AS_FOUND, assume
+from labelproof.auditing.assumptions import AS_FOUND, assume, hold_narrow
+from labelproof.auditing.inside import bounds_only
+from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.explaining.small_conflicts import small_conflicts
@@ -19,6 +21,7 @@ from labelproof.explorer.near import some_near_set
 from labelproof.explorer.questions import CancellableQuestion
 from labelproof.importers import ImportedLayer
 from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable
+from labelproof.proof.domains import read_domain
 from labelproof.proof.labels import read_label_set
 from labelproof.proof.margins import UnitWeights, margin
 from labelproof.proof.regions import OutputLayer, Ties, make_layer
@@ -150,12 +153,23 @@ def make_prover(
     thresholds: Any = AS_FOUND,
     domain: Any = AS_FOUND,
     ties: Ties = "inactive",
+    inputs: RealInputs | None = None,
 ) -> Prover:
-    """Prepare an imported layer; rule, thresholds and domain are the model's own unless others are asked for."""
+    """Prepare an imported layer; rule, thresholds and domain are the model's own unless others are asked for.
+
+    Features that hardly vary in real inputs are held within their range, as in an audit.
+    """
     assumed = assume(source, rule=rule, thresholds=thresholds, domain=domain)
+    if isinstance(domain, str) and domain == AS_FOUND:
+        assumed = bounds_only(assumed, source.n_features, what="The explorer")
+    elif read_domain(domain, source.n_features).balls:
+        raise ValueError(f"the explorer takes domains of bounds only, got {domain!r}: labelproof audit takes it")
+    if inputs is not None and isinstance(domain, str) and domain == AS_FOUND:
+        assumed, _ = hold_narrow(assumed, inputs, source.n_features)
     options: dict[str, Any] = {"bias": source.bias, "ties": ties, "domain": assumed.domain}
     if isinstance(assumed.rule, str):
-        return Prover(make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options))  # type: ignore[arg-type] # it says which
+        layer = make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options)  # type: ignore[arg-type] # it says which
+        return Prover(layer, assumed.size)
     geometry = getattr(assumed.rule, "geometry", None)
     name = type(assumed.rule).__name__
     if geometry is None:

@@ -8,6 +8,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from labelproof.auditing import AS_FOUND
+from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explorer.guard import is_loopback
 from labelproof.foundation.optional_packages import need
 from labelproof.foundation.threads import one_blas_thread
@@ -39,6 +40,9 @@ def serve(
     ties: Ties = "inactive",
     thresholds: Any = AS_FOUND,
     domain: Any = AS_FOUND,
+    inputs: RealInputs | None = None,
+    bar: float | None = None,
+    alpha: float = 0.01,
     host: str = "127.0.0.1",
     port: int = 0,
     open_browser: bool = False,
@@ -47,7 +51,7 @@ def serve(
 
     Parameters
     ----------
-    layer, label_names, label_sets, rule, ties, thresholds, domain
+    layer, label_names, label_sets, rule, ties, thresholds, domain, inputs, bar, alpha
         As for `make_app`.
     host
         Address to bind to. Other addresses than this machine's own let others on the network in.
@@ -67,7 +71,11 @@ def serve(
         ties=ties,
         thresholds=thresholds,
         domain=domain,
+        inputs=inputs,
+        bar=bar,
+        alpha=alpha,
         host=host,
+        progress=sys.stderr.isatty(),
     )
     with one_blas_thread(), _listening(host, port) as listener:
         app.state.explorer.warm_up()
@@ -105,8 +113,16 @@ def _url(host: str, port: int) -> str:
 def _run(app: "FastAPI", listener: socket.socket) -> None:
     import uvicorn
 
+    from labelproof.explorer.patience import PatientProtocol
+
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=1
+        app,
+        http=PatientProtocol,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
     )
     try:
         uvicorn.Server(config).run(sockets=[listener])

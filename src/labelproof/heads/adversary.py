@@ -1,7 +1,8 @@
 """Search for label sets that a matrix predicts with the smallest margin, or not at all: an attack, never a proof.
 
-Sets with a pattern come first (runs, even steps, blocks), then random ones; from the worst so far, labels are swapped
-one by one: out goes one that its witness scores high, in comes one that it scores low, which has the farthest to move.
+Sets with a pattern come first (differences of differences, runs, even steps, blocks), then random ones; from the worst
+so far, labels are swapped one by one: out goes one that its witness scores high, in comes one that it scores low, which
+has the farthest to move.
 """
 
 from collections.abc import Iterable
@@ -14,9 +15,12 @@ import scipy.optimize
 from labelproof.foundation.arguments import whole_number
 from labelproof.search.verifier import verify
 
-__all__ = ["Worst", "find_worst_set", "largest_margin"]
+__all__ = ["Worst", "find_worst_set", "largest_margin", "vanishing_sets"]
 
 NEIGHBOURS = 12
+MOST_SHIFTS = 12  # of a difference of differences, whose terms double with each
+MOST_ROWS = 2048  # that shifts are looked for in
+ALIKE = 0.3  # of the usual squared difference, for a column to count as unchanged
 SUSPICIOUS = 1e-6  # a margin below which the verifier is asked whether there is one at all
 
 
@@ -75,7 +79,7 @@ def find_worst_set(
     n = len(weight)
     k = min(whole_number("k", k, minimum=1), n - 1)
     rng = np.random.default_rng(seed)
-    sets = [sorted({int(i) for i in one}) for one in candidates] + _patterns(n, k)
+    sets = [sorted({int(i) for i in one}) for one in candidates] + vanishing_sets(weight, k) + _patterns(n, k)
     sets += [np.sort(rng.choice(n, k, replace=False)).tolist() for _ in range(NEIGHBOURS)]
     tried, best, scores, margin = 0, sets[0], np.zeros(n), np.inf
     for _ in range(rounds + 1):
@@ -109,6 +113,61 @@ def largest_margin(weight: npt.NDArray[np.float64], active: Iterable[int]) -> tu
         np.vstack([rows.T, np.ones(len(rows))]), np.append(np.zeros(rows.shape[1]), 1.0)
     )
     return float(residual / np.sqrt(max(1 - residual**2, 1e-300))), shares @ rows
+
+
+def vanishing_sets(weight: npt.NDArray[np.float64], k: int) -> list[list[int]]:
+    """Return sets of at most k labels that combinations of rows suggest which are nearly zero.
+
+    Where labels are numbered by some rule, as by the digits of a code or along a circle, rows that lie s apart agree in
+    some columns, whatever the first of them. Differences of differences, ∏ (T_s - 1) for shifts T_s that between them
+    serve all columns, are then small. Labels with positive coefficients, and those with negative ones, are hard to
+    tell from the rest: of a combination that is exactly zero neither side is argmaxable.
+
+    Examples
+    --------
+    >>> from labelproof.theory.codes import Code, codewords, switching_set
+    >>> code, columns = Code(q=13, coefficients=2, length=3), np.zeros((160, 39))
+    >>> columns[np.arange(160)[:, None], codewords(160, code) + 13 * np.arange(3)] = 1
+    >>> [len(one) for one in vanishing_sets(columns, 4)], len(switching_set(code))
+    ([2, 2, 4, 4], 4)
+    """
+    rows, sets = weight, list[list[int]]()
+    terms = {0: 1}  # label after the first one: coefficient
+    for shift in _shifts(weight[:MOST_ROWS]):
+        if len(rows) <= shift:
+            break
+        rows = rows[shift:] - rows[:-shift]
+        both = {at: terms.get(at - shift, 0) - terms.get(at, 0) for one in terms for at in (one, one + shift)}
+        terms = {at: coefficient for at, coefficient in both.items() if coefficient}
+        sides = [[at for at, coefficient in terms.items() if coefficient * sign > 0] for sign in (1, -1)]
+        if min(map(len, sides)) > k:
+            break
+        first = int(np.argmin(np.square(rows).sum(1)))  # where least is left
+        sets += [sorted(first + at for at in side) for side in sides if 1 < len(side) <= k]
+    return sets
+
+
+def _shifts(rows: npt.NDArray[np.float64]) -> list[int]:
+    """Return shifts that between them leave all columns nearly as they are, each serving the most that are left."""
+    n = len(rows)
+    most = np.arange(1, n // 4 + 1)
+    spectrum = np.fft.rfft(rows, 2 * n, axis=0)
+    products = np.fft.irfft(np.abs(spectrum) ** 2, 2 * n, axis=0)[most]  # Σ_i w_ij w_{i+s,j}, (shifts, columns)
+    upto = np.cumsum(np.square(rows), axis=0)
+    change = (upto[n - most - 1] + upto[-1] - upto[most - 1] - 2 * products) / (n - most)[:, None]
+    usual = 2 * rows.var(axis=0)
+    serves = change <= ALIKE * usual + 1e-12 * upto[-1] / n
+    left, shifts = usual > 0, list[int]()
+    while left.any() and len(shifts) < MOST_SHIFTS:
+        counts = serves[:, left].sum(1)
+        best = np.flatnonzero(counts == counts.max(initial=0))
+        if not len(best) or not counts[best[0]]:
+            break
+        changes = np.where(serves[best] & left, change[best], 0).sum(1)
+        smallest = best[np.flatnonzero(changes <= changes.min() + 1e-6 * usual.sum())[0]]
+        shifts.append(int(most[smallest]))
+        left &= ~serves[smallest]
+    return shifts
 
 
 def _patterns(n: int, k: int) -> list[list[int]]:

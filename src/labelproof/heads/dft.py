@@ -15,7 +15,7 @@ from labelproof.heads.cyclic import CyclicHead
 from labelproof.heads.fixed import is_recorded
 from labelproof.heads.guarantee import Guarantee
 from labelproof.heads.safety import guarantee_of
-from labelproof.heads.transform import Path, choose_path, evaluate_series
+from labelproof.heads.transform import Path, choose_path, evaluate_series, evaluate_split, split_groups
 from labelproof.proof.labels import read_label_set
 from labelproof.theory.dft import dft_matrix, dft_witness
 
@@ -46,13 +46,13 @@ class DFTHead(CyclicHead):
     nodes : {"fast", "paper", "learned"}
         Place i has the angle 2πi/N: on a grid of FFT-friendly length N ≥ n, or of exactly N = n as published, or at
         angles that are learned and kept increasing (an experiment; always a dense product).
-    path : {"auto", "fft", "dense"}
-        How the fixed part is computed. "auto" times both once for each size of batch and keeps the faster; under
-        `torch.use_deterministic_algorithms` and in compiled code it counts operations instead. Exported models are
-        dense.
-    scale : float
-        Factor on the fixed columns. They have unit norm, hence entries much smaller than those of the learnable ones;
-        a power of two that makes up for it trains faster.
+    path : {"auto", "fft", "split", "dense"}
+        How the fixed part is computed: by a transform, by two products of small matrices, or by one of the whole.
+        "auto" times them once for each size of batch and keeps the fastest; under `torch.use_deterministic_algorithms`
+        and in compiled code it counts operations instead, and never splits. Exported models are dense.
+    scale : float, optional
+        Factor on the fixed columns, which have unit norm, hence entries much smaller than those of the learnable ones.
+        By default the power of two for which a row of them has a norm of about 1, which trains best; 1 is as published.
     start : float, optional
         Every label begins near the probability start/n; k by default, as published.
     device, dtype
@@ -68,6 +68,8 @@ class DFTHead(CyclicHead):
     """
 
     grid: Tensor  # (3,): what the fixed columns depend on besides k and the places, as integers
+    can_split = True  # the frequencies are 0 to k
+    row_norm = 1.0  # that the default scale aims at
 
     def __init__(
         self,
@@ -79,23 +81,29 @@ class DFTHead(CyclicHead):
         order: npt.ArrayLike | None = None,
         nodes: Nodes = "fast",
         path: Path | Literal["auto"] = "auto",
-        scale: float = 1.0,
+        scale: float | None = None,
         start: float | None = None,
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         if nodes not in ("fast", "paper", "learned"):
             raise ValueError(f"nodes must be 'fast', 'paper' or 'learned', got {nodes!r}")
-        if path not in ("auto", "fft", "dense") or (nodes == "learned" and path == "fft"):
-            raise ValueError(f"path must be 'auto', 'fft' (not with learned nodes) or 'dense', got {path!r}")
-        if not (math.isfinite(scale) and scale > 0):
+        if path not in ("auto", "fft", "split", "dense") or (nodes == "learned" and path in ("fft", "split")):
+            raise ValueError(
+                f"path must be 'auto', 'dense', or for nodes that are not learned 'fft' or 'split', got {path!r}"
+            )
+        if scale is not None and not (math.isfinite(scale) and scale > 0):
             raise ValueError(f"scale must be a positive number, got {scale}")
-        n_labels = whole_number("n_labels", n_labels, minimum=1)
-        self.nodes, self.path, self.scale = nodes, path, float(scale)
+        n_labels, k = whole_number("n_labels", n_labels, minimum=1), whole_number("k", k, minimum=1)
+        self.nodes, self.path = nodes, path
         self.n_nodes = self._count_nodes(n_labels)
+        norm = math.sqrt((2 * k + 1 + self._extra()) / self.n_nodes)
+        self.scale = 2.0 ** round(math.log2(self.row_norm / norm)) if scale is None else float(scale)
         super().__init__(
             in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype, extra=self._extra()
         )
+        if path == "split" and not (self.can_split and split_groups(self.n_fixed, self.n_nodes)):
+            raise ValueError(f"path must be another for {self.n_fixed} columns at {self.n_nodes} nodes, got 'split'")
         mantissa, exponent = math.frexp(self.scale)
         self.register_buffer("grid", torch.tensor([self.n_nodes, int(mantissa * 2**53), exponent], device=device))
         steps = self.projection.weight.new_zeros(self.n_labels) if nodes == "learned" else None
@@ -143,17 +151,21 @@ class DFTHead(CyclicHead):
         return (self.scale / math.sqrt(self.n_labels) * columns).to(self.columns.dtype)
 
     def _fixed_logits(self, features: Tensor) -> Tensor:
-        if self._path_for(features) == "dense":
+        path = self._path_for(features)
+        if path == "dense":
             return super()._fixed_logits(features)
-        z = self._evaluate(self.scale * features.to(self.columns.dtype))
+        x = self.scale * features.to(self.columns.dtype)
+        z = self._evaluate(x) if path == "fft" else evaluate_split(x, self.n_nodes)
         return z[..., : self.n_labels] if self.is_in_place else z.index_select(-1, self.places)
 
     def _path_for(self, features: Tensor) -> Path:
         if self.nodes == "learned" or is_recorded() or features.numel() == 0:
             return "dense"  # transforms of nothing fail
+        if self.path == "split" and torch.compiler.is_compiling():
+            return "fft"  # or the tables would be made anew each time
         if self.path != "auto":
             return self.path
-        return choose_path(features.to(self.columns.dtype), self.n_labels, self.n_nodes)
+        return choose_path(features.to(self.columns.dtype), self.n_labels, self.n_nodes, can_split=self.can_split)
 
     def witness(self, label_set: Any) -> Tensor:
         """Return features that predict a label set over the real numbers, in closed form; the slack's are 0.

@@ -38,7 +38,8 @@ class HarmonicHead(DFTHead):
         Labels lie on a circle of a prime number of nodes, where sets with a pattern are no worse than others, or of a
         number with a fast Fourier transform.
     order, path, scale, start, device, dtype
-        As for `DFTHead`. A prime number of nodes has no fast transform, so that "auto" is then "dense".
+        As for `DFTHead`, but by default a row has a norm of about 2. A prime number of nodes has no fast transform, so
+        that "auto" is then "dense".
 
     Examples
     --------
@@ -48,6 +49,8 @@ class HarmonicHead(DFTHead):
     """
 
     frequencies: Tensor  # (k + random,)
+    can_split = False
+    row_norm = 2.0
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class HarmonicHead(DFTHead):
         nodes: Literal["prime", "fast"] = "prime",
         order: npt.ArrayLike | None = None,
         path: Path | Literal["auto"] = "auto",
-        scale: float = 1.0,
+        scale: float | None = None,
         start: float | None = None,
         device: Any = None,
         dtype: torch.dtype | None = None,

@@ -4,6 +4,7 @@ A label set is *safe* if some features, representable in the head's precision, h
 after the largest rounding error of the path that computes them.
 """
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import torch
 
 from labelproof.heads.guarantee import Guarantee
+from labelproof.heads.transform import split_groups
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.search.verifier import verify
 
@@ -64,7 +66,9 @@ def _error_bound(head: "DFTHead", weight: Floats, x: Floats, path: str, dtype: t
 
     Dense: a sum of m products is off by at most m units of Σ|w_ij x_j|, in any order. FFT: the standard bound (Higham,
     *Accuracy and Stability of Numerical Algorithms*, section 24.1), 8 units for each of log2(N) stages relative to the
-    norm of all N values; no library proves it of its own kernels.
+    norm of all N values; no library proves it of its own kernels. Split: two sums of 2·steps and 2·groups products,
+    whose absolute values add up to at most |x_j| times the amplitude of the wave, since |cos a cos b| + |sin a sin b|
+    is 1 at most; eight units more for the rounding of both tables, of the weight and of x times the scale.
     """
     fixed = head.n_fixed
     unit = 0.5 * torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
@@ -74,5 +78,10 @@ def _error_bound(head: "DFTHead", weight: Floats, x: Floats, path: str, dtype: t
     if path == "fft":
         norm = float(np.linalg.norm(x[:fixed])) * head.scale  # the columns are orthonormal on the whole grid
         bound = bound + 8 * np.log2(head.n_nodes) * unit * norm
+    if path == "split":
+        groups = split_groups(fixed, head.n_nodes) or 1
+        terms = 2 * groups + 2 * math.ceil((fixed + 1) / 2 / groups) + 8
+        waves = head.scale * math.sqrt(2 / head.n_nodes) * float(np.abs(x[:fixed]).sum())
+        bound = bound + 1.01 * terms * unit * waves
     slack = np.abs(weight[:, fixed:]) @ np.abs(x[fixed:])
     return bound + 1.01 * (len(x) - fixed + 2) * own_unit * slack + torch.finfo(dtype).tiny

@@ -20,7 +20,9 @@ LAST = ("out_proj", "linear_out", "output", "out", "classifier", "head", "linear
 LABELWISE = re.compile(r"(^|\.)(U|Q|second_linear)\.weight$|(?i:label_?wise|label_attention|lwan|laat)")
 
 
-def choose_weight(tensors: Tensors, *, weight_key: str | None = None, n_labels: int | None = None) -> str:
+def choose_weight(
+    tensors: Tensors, *, weight_key: str | None = None, n_labels: int | None = None, prefers: int | None = None
+) -> str:
     """Return the key of the output layer's weight.
 
     Parameters
@@ -31,6 +33,8 @@ def choose_weight(tensors: Tensors, *, weight_key: str | None = None, n_labels: 
         The key itself, or the name of the module whose ``weight`` it is.
     n_labels
         Of the model, where something else tells it; it decides between candidates.
+    prefers
+        Number of labels of the data, which decides between candidates if one alone has as many.
 
     Raises
     ------
@@ -48,7 +52,10 @@ def choose_weight(tensors: Tensors, *, weight_key: str | None = None, n_labels: 
     """
     if weight_key is None:
         _refuse_computed_weights(tensors)
-    key = _named(tensors, weight_key) if weight_key is not None else _found(tensors, n_labels)
+    if weight_key is not None:
+        key = _named(tensors, weight_key)
+    else:
+        key = _found(tensors, n_labels if n_labels is not None else prefers)
     refuse_unshared_features(tensors, key)
     shape = tensors[key].shape
     if n_labels is not None and shape[0] != n_labels:
@@ -110,11 +117,13 @@ def _named(tensors: Tensors, weight_key: str) -> str:
 def _found(tensors: Tensors, n_labels: int | None) -> str:
     groups = _groups(tensors)
     if not groups:
-        return _unnamed(tensors)
+        return _unnamed(tensors, n_labels)
     last = [_last_of(tensors, module, keys) for module, keys in groups.items()]
     if n_labels is not None:
         last = [keys for keys in last if any(tensors[key].shape[0] == n_labels for key in keys)] or last
     candidates = [key for keys in last for key in keys]
+    fitting = [key for key in candidates if tensors[key].shape[0] == n_labels]
+    candidates = fitting if len(fitting) == 1 else candidates
     if len(candidates) > 1:
         raise ValueError(f"expected one output layer, got {shown(tensors, candidates)}: {ASK}")
     return candidates[0]
@@ -160,7 +169,7 @@ def _end_of_chain(tensors: Tensors, keys: list[str]) -> list[str]:
     return order[-1:] if feeds and distinct and ends else []
 
 
-def _unnamed(tensors: Tensors) -> str:
+def _unnamed(tensors: Tensors, n_labels: int | None) -> str:
     matrices = [key for key, tensor in tensors.items() if len(tensor.shape) > 1]
     plain = [key for key in matrices if key in ("weight", "W", "coef", "coef_")]
     if len(plain) == 1:
@@ -170,6 +179,9 @@ def _unnamed(tensors: Tensors) -> str:
     chain = _end_of_chain(tensors, [key for key in matrices if key.endswith(".weight")]) if len(matrices) > 1 else []
     if chain and all(key.split(".")[0].isdigit() for key in tensors):
         return chain[0]
+    fitting = [key for key in matrices if tensors[key].shape[0] == n_labels]
+    if len(fitting) == 1:
+        return fitting[0]
     if any(key.endswith("lm_head.weight") for key in tensors):
         raise ValueError("found a language model's lm_head, which gives one word after another, and no output layer")
     if not matrices:

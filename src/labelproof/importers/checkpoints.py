@@ -19,6 +19,8 @@ from labelproof.importers.tensors import StoredTensor
 __all__ = ["named_tensors", "read_checkpoint", "stored"]
 
 MAX_PICKLE = 256 * 2**20
+DEEPEST = 4  # entries within entries that are looked through
+NO_MODEL = ("optim", "lr_scheduler", "scheduler", "scaler", "amp", "rng", "loops", "callbacks")
 SAFE = "save the weights alone: torch.save(model.state_dict(), ...), or safetensors (save_pretrained writes it)"
 
 
@@ -55,9 +57,7 @@ def named_tensors(content: Any, file: str, weight_key: str | None = None) -> dic
         return {"weight": stored(content, file)}
     if not isinstance(content, Mapping):
         raise ValueError(f"expected a state dict, got {type(content).__name__}")
-    dicts = {str(name): inner for name, inner in content.items() if _is_state_dict(inner)}
-    if _is_state_dict(content):
-        dicts = {"": content}
+    dicts = {"": content} if _is_state_dict(content) else _inner_states(content)
     if not dicts:
         raise ValueError(f"expected a state dict, got entries {', '.join(map(str, list(content)[:8])) or 'none'}")
     tensors = {
@@ -82,6 +82,18 @@ def stored(tensor: Any, file: str) -> StoredTensor:
         return np.array(tensor.detach().cpu().double().numpy())
 
     return StoredTensor(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), file, load)
+
+
+def _inner_states(content: Mapping[Any, Any], depth: int = 0) -> dict[str, Any]:
+    """Return the state dicts among a checkpoint's entries, or else among the entries of these, by their paths."""
+    inner = {str(name): value for name, value in content.items() if isinstance(value, Mapping)}
+    found = {name: value for name, value in inner.items() if _is_state_dict(value)}
+    if found or depth == DEEPEST:
+        return found
+    for name, value in inner.items():
+        if not name.lower().startswith(NO_MODEL):
+            found |= {f"{name}.{path}": state for path, state in _inner_states(value, depth + 1).items()}
+    return found
 
 
 def _is_state_dict(content: Any) -> bool:

@@ -11,12 +11,13 @@ from labelproof.importers.exact_numbers import exact, finite_layer, refuse_size
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.own_models import layer_of_classifier
-from labelproof.importers.pipelines import features_of, what_passes
+from labelproof.importers.pipelines import features_of, scores_of, what_passes
 
 __all__ = ["layer_of_estimator"]
 
 Floats = npt.NDArray[np.float64]
 ONE_CLASS = "The model outputs one class, the one with the largest score: it is judged by the rule topk."
+TREES = ("Tree", "Forest", "Boost", "XGB", "LGBM", "CatBoost", "Bagging")
 UNSHARED = "so no verdict on combinations follows from weights"
 
 
@@ -39,18 +40,25 @@ def layer_of_estimator(model: Any) -> ImportedLayer:
     inner = getattr(model, "best_estimator_", model)
     if isinstance(inner, Pipeline):
         return _of_pipeline(inner)
-    return replace(_of_last(inner), model=type(model).__name__)
+    layer = _of_last(inner)
+    return replace(layer, model=type(model).__name__, logits=layer.logits or scores_of(inner, layer.n_labels))
 
 
 def _of_pipeline(model: Any) -> ImportedLayer:
     steps = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
     layer = layer_of_estimator(model.steps[-1][1])
     if layer.before is None:
-        before = what_passes(steps)
+        before = what_passes(steps, layer.n_features)
         layer = replace(layer, before=before.name, domain=before.domain, domain_reason=before.reason)
     last = layer.features
+    texts = bool(steps) and hasattr(steps[0], "build_analyzer")
     return replace(
-        layer, model="Pipeline", kind=f"{layer.kind} at the end of a pipeline", features=features_of(steps, last)
+        layer,
+        model="Pipeline",
+        kind=f"{layer.kind} at the end of a pipeline",
+        features=features_of(steps, last),
+        logits=scores_of(model, layer.n_labels),
+        reads="text" if texts else "features" if not steps else layer.reads,
     )
 
 
@@ -75,6 +83,8 @@ def _of_last(model: Any) -> ImportedLayer:
         if isinstance(model, kind):
             _require_fitted(model)
             return finite_layer(replace(read(model), kind=f"scikit-learn {name}"))
+    if any(word in name for word in TREES):
+        raise ValueError(f"the labels of a {name} are decided by trees and share no feature vector, {UNSHARED}")
     what = "classifier with a linear output layer" if is_classifier(model) else "classifier"
     raise ValueError(f"expected a {what}, got {type(model).__module__.split('.')[0]}'s {name}")
 
@@ -101,6 +111,7 @@ def _of_one_vs_rest(model: Any) -> ImportedLayer:
         f"coef_ of {len(weight)} estimators" + (f", {len(constants)} of them constant" if constants else ""),
         label_names=names,
         rule="sigmoid" if several or len(weight) == 1 else "topk",
+        size=None if several or len(weight) == 1 else 1,
         notes=notes,
     )
 
@@ -153,6 +164,7 @@ def _of_linear(model: Any) -> ImportedLayer:
         "coef_",
         label_names=_names(classes[1:] if len(weight) == 1 and len(classes) == 2 else classes, len(weight)),
         rule="topk" if one_class else "sigmoid",
+        size=1 if one_class else None,
         notes=(ONE_CLASS,) if one_class else (),
     )
 
@@ -170,6 +182,7 @@ def _of_perceptron(model: Any) -> ImportedLayer:
         before=before,
         label_names=_names(classes[1:] if len(weight) == 1 and len(classes) == 2 else classes, len(weight)),
         rule="topk" if one_class else "sigmoid",
+        size=1 if one_class else None,
         notes=(ONE_CLASS,) if one_class else (),
         features=lambda inputs: _hidden(model, inputs),
     )
@@ -209,6 +222,7 @@ def _layer(
 ) -> ImportedLayer:
     """Return a layer; without another function, the estimator's inputs are the features."""
     facts.setdefault("features", features_of([], None))
+    facts.setdefault("reads", "features")
     return ImportedLayer(
         weight,
         bias if bias.any() else None,

@@ -7,9 +7,14 @@ pass is widened. Unargmaxable on a larger domain is a proof for the smaller one.
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from labelproof.proof.regions import Domain
 
-__all__ = ["UNKNOWN", "Before", "after"]
+__all__ = ["UNIT", "UNKNOWN", "Before", "after", "after_norm"]
+
+UNIT = 1 + 2.0**-20  # a row that was divided by its length is not longer, in float32 and with up to 2**30 features
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,9 @@ _EVERYWHERE = {
 }
 
 
+_NORM_ROUNDING = {"float64": 1e-6, "float32": 1e-3}  # of what a norm returns; of coarser numbers 1/32
+
+
 def after(operation: str) -> Before:
     """Return what is known of features that an operation returns.
 
@@ -93,3 +101,31 @@ def after(operation: str) -> Before:
         name = _EVERYWHERE[operation]
         return Before(name, None, f"What stands before the layer, {name}, bounds no input, so every one is allowed.")
     return UNKNOWN
+
+
+def after_norm(
+    operation: str, d: int, scale: npt.ArrayLike | None = None, shift: npt.ArrayLike | None = None, dtype: str = ""
+) -> Before:
+    """Return what is known of d features that a LayerNorm or RMSNorm returns, given its weight and its bias.
+
+    Before these the features have a length of at most √d, so they are in a ball around the bias; the ball is a little
+    larger than the largest weight times √d, for rounding.
+
+    Examples
+    --------
+    >>> after_norm("layernorm", 4, [1.0, -2.0, 1.0, 1.0], dtype="float32").domain
+    ('ball', 4.004)
+    """
+    gains = np.ones(d) if scale is None else np.asarray(scale, np.float64)
+    middle = np.zeros(d) if shift is None else np.asarray(shift, np.float64)
+    if gains.shape != (d,) or middle.shape != (d,):
+        return after(operation)
+    slack = _NORM_ROUNDING.get(dtype, 1 / 32)
+    radius = float(np.abs(gains).max() * math.sqrt(d) * (1 + slack) + slack * np.linalg.norm(middle))
+    if not (math.isfinite(radius) and radius > 0):
+        return after(operation)
+    name = _EVERYWHERE[operation]
+    domain: Domain = ("ball", radius, middle) if middle.any() else ("ball", radius)
+    where = "its bias" if middle.any() else "0"
+    reason = f"The inputs of the layer have passed {name}, so they are within {radius:.4g} of {where}."
+    return Before(name, domain, reason)

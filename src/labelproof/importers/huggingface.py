@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from labelproof.importers.candidates import choose_weight
-from labelproof.importers.feature_domains import UNKNOWN, Before, after
+from labelproof.importers.feature_domains import UNKNOWN, Before, after, after_norm
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.layer_of_tensors import take
-from labelproof.importers.pretrained_features import features_of_texts
+from labelproof.importers.pretrained_features import running
 from labelproof.importers.safetensors_files import read_safetensors
 from labelproof.importers.tensors import StoredTensor, Tensors
 
@@ -48,8 +48,12 @@ _BY_CONFIG = {  # the entry of the configuration that names the activation, its 
     "xlnet": ("summary_activation", "tanh", "logits_proj.weight"),
     "resnet": ("hidden_act", "relu", "classifier.1.weight"),
 }
-_LAYER_NORM = {
-    *("bloom", "convnext", "falcon", "gpt2", "gpt_neo", "gpt_neox", "gptj", "modernbert", "swin", "swinv2", "vit"),
+ADAPTED: dict[str, Any] = {"architectures": []}  # adapters may change what stands before the output layer
+_LAYER_NORM = {  # whose outputs are features, or averaged over places
+    **dict.fromkeys(("bloom", "falcon", "gpt2", "gpt_neo", "gptj"), "transformer.ln_f"),
+    **{name: f"{name}.layernorm" for name in ("convnext", "swin", "swinv2", "vit")},
+    "gpt_neox": "gpt_neox.final_layer_norm",
+    "modernbert": "head.norm",
 }
 _RMS_NORM = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma", "gemma2", "olmo2", "phi3"}
 
@@ -59,13 +63,37 @@ def is_hugging_face(folder: Path) -> bool:
     return (folder / "config.json").is_file() or any((folder / name).is_file() for name in WEIGHTS)
 
 
-def read_hugging_face(folder: Path, *, weight_key: str | None = None, bias: Any = None) -> ImportedLayer:
+def read_hugging_face(
+    folder: Path, *, weight_key: str | None = None, bias: Any = None, prefers: int | None = None
+) -> ImportedLayer:
     """Return the output layer of a folder; see `labelproof.importers.read_layer`."""
-    config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
-    if not isinstance(config, dict):
-        raise ValueError("expected an object in config.json, got another value")
-    layer = layer_of_config(config, tensors_of_folder(folder), folder.name, "Hugging Face folder", weight_key, bias)
-    return replace(layer, features=features_of_texts(folder, config, layer.source.split(" of ")[0]))
+    config, tensors = _config_of(folder), tensors_of_folder(folder)
+    if "id2label" in config and not (folder / "config.json").is_file():
+        rows = {tensor.shape[0] for tensor in tensors.values() if len(tensor.shape) == 2}
+        config |= {} if len(config["id2label"] or ()) in rows else {"id2label": None}
+    layer = layer_of_config(config, tensors, folder.name, "Hugging Face folder", weight_key, bias, prefers)
+    key = layer.source.split(" of ")[0]
+    return replace(layer, **running(folder, config, key))
+
+
+def _config_of(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a folder; an adapter's stands in the folder of its base model, if that is here."""
+    own, adapter = folder / "config.json", folder / "adapter_config.json"
+    if own.is_file():
+        return _object(own)
+    if not adapter.is_file():
+        return {}
+    base = _object(adapter).get("base_model_name_or_path")
+    known = Path(base) / "config.json" if isinstance(base, str) and base and "\0" not in base else None
+    config = _object(known) if known is not None and known.is_file() else {}
+    return {key: value for key, value in config.items() if key != "architectures"} | ADAPTED
+
+
+def _object(path: Path) -> dict[str, Any]:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ValueError(f"expected an object in {path.name}, got another value")
+    return content
 
 
 def layer_of_config(
@@ -75,12 +103,14 @@ def layer_of_config(
     kind: str,
     weight_key: str | None = None,
     bias: Any = None,
+    prefers: int | None = None,
 ) -> ImportedLayer:
     """Return the output layer of tensors that a Hugging Face configuration describes."""
     _refuse_tasks(config)
     names = _label_names(config)
     n_labels = None if names is None else len(names)
-    key = choose_weight(tensors, weight_key=weight_key or _usual_key(config, tensors), n_labels=n_labels)
+    usual = weight_key or _usual_key(config, tensors)
+    key = choose_weight(tensors, weight_key=usual, n_labels=n_labels, prefers=prefers)
     rule, notes = _rule(config)
     if names is not None and len(set(names)) < len(names):
         names, notes = None, (*notes, "The model's label names repeat, so they are not used.")
@@ -92,8 +122,9 @@ def layer_of_config(
         model=model,
         kind=kind,
         label_names=names if known else None,
-        before=_before(config, key),
+        before=_before(config, key, tensors),
         rule=rule,
+        size=1 if rule == "topk" else None,
         notes=notes,
     )
 
@@ -211,7 +242,7 @@ def _usual_key(config: Mapping[str, Any], tensors: Tensors) -> str | None:
     return keys[0] if len(keys) == 1 and _is_known_architecture(config) else None
 
 
-def _before(config: Mapping[str, Any], key: str) -> Before:
+def _before(config: Mapping[str, Any], key: str, tensors: Tensors) -> Before:
     if not _is_known_architecture(config):
         return UNKNOWN
     kind, plain = str(config.get("model_type")), key == "classifier.weight"
@@ -226,6 +257,16 @@ def _before(config: Mapping[str, Any], key: str) -> Before:
     if kind in _BY_CONFIG and key == _BY_CONFIG[kind][2]:
         entry, default, _ = _BY_CONFIG[kind]
         return after(str(config.get(entry, default)))
-    if key in ("score.weight", "classifier.weight") and kind in _LAYER_NORM | _RMS_NORM:
-        return after("layernorm" if kind in _LAYER_NORM else "rmsnorm")
+    if key in ("score.weight", "classifier.weight") and (kind in _LAYER_NORM or kind in _RMS_NORM):
+        return _after_norm(kind, int(tensors[key].shape[-1]), tensors)
     return UNKNOWN
+
+
+def _after_norm(kind: str, d: int, tensors: Tensors) -> Before:
+    """Return what the stored weight and bias of the last norm say of d features."""
+    operation, place = ("layernorm", _LAYER_NORM[kind]) if kind in _LAYER_NORM else ("rmsnorm", "model.norm")
+    weight, bias = tensors.get(f"{place}.weight"), tensors.get(f"{place}.bias")
+    if weight is None or weight.shape != (d,) or (bias is not None and bias.shape != (d,)):
+        return after(operation)
+    gains = weight.read() + (1.0 if kind.startswith("gemma") else 0.0)
+    return after_norm(operation, d, gains, None if bias is None else bias.read(), weight.dtype)

@@ -15,7 +15,6 @@ import numpy as np
 
 from labelproof.errors import LabelproofError, ModelFormatError
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
-from labelproof.importers.huggingface import is_hugging_face, tensors_of_folder
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.layer_of_tensors import take
@@ -66,7 +65,10 @@ def read_vocabulary(path: str | os.PathLike[str], *, weight_key: str | None = No
     ModelFormatError, DataFormatError
         In one sentence that begins with the folder's name.
     """
+    from labelproof.importers.huggingface import is_hugging_face
+
     place = Path(path)
+
     if not (place.is_dir() and is_hugging_face(place)) or (place / "audit.json").is_file():
         return replace(read_layer(path, weight_key=weight_key, bias=bias), rule="topk", thresholds=None, notes=())
     try:
@@ -78,9 +80,12 @@ def read_vocabulary(path: str | os.PathLike[str], *, weight_key: str | None = No
 
 
 def _of_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLayer:
+    from labelproof.importers.huggingface import tensors_of_folder
+
     config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
     if not isinstance(config, dict):
         raise ValueError("expected an object in config.json, got another value")
+
     tensors = tensors_of_folder(folder)
     key = _named(tensors, weight_key) if weight_key is not None else _head(config, tensors)
     layer = take(

@@ -1,6 +1,6 @@
 """An output layer as it was found in someone's model, with all that is known about where it came from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,8 +44,17 @@ class ImportedLayer:
         The model's own decision rule, as in `labelproof.verify`: a name, or a fitted rule; "sigmoid" if unknown.
     thresholds
         Its probabilities at which labels switch on, float64 (n_labels,), or None for ½.
+    size
+        Number of labels of every output, where the rule is topk and the model fixes it: 1 for a softmax.
     features
-        From the model's raw inputs to features (n_examples, n_features), where the model can compute them here.
+        From the model's raw inputs to features (n_examples, n_features), dense or CSR, where the model can compute
+        them here.
+    logits
+        From the same inputs to the model's own logits (n_examples, n_labels), by the way that it takes itself.
+    reads
+        Which raw inputs these are: "text", "image" or "features"; None where that is not known.
+    columns
+        How the data of the training were read: options of `labelproof.load_dataset`.
     notes
         What else a reader of verdicts should know, in sentences.
     """
@@ -62,7 +71,11 @@ class ImportedLayer:
     domain_reason: str = "Nothing is known of what stands before the layer, so every input is allowed."
     rule: Literal["sigmoid", "topk", "sparsemax"] | Any = "sigmoid"
     thresholds: Floats | None = None
-    features: Callable[[Any], npt.NDArray[Any]] | None = None
+    size: int | None = None
+    features: Callable[[Any], Any] | None = None
+    logits: Callable[[Any], npt.NDArray[Any]] | None = None
+    reads: Literal["text", "image", "features"] | None = None
+    columns: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
 
     @property

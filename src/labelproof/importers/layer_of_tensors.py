@@ -23,6 +23,7 @@ def take(
     label_names: tuple[str, ...] | None = None,
     before: Before = UNKNOWN,
     rule: Any = "sigmoid",
+    size: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> ImportedLayer:
     """Return the layer of a weight, with the bias that goes with it unless another is given.
@@ -33,7 +34,7 @@ def take(
         The model's tensors, and the name of the weight.
     bias
         None; the name of a tensor; the path of a file; or numbers.
-    model, kind, label_names, before, rule, notes
+    model, kind, label_names, before, rule, size, notes
         As in `ImportedLayer`.
     """
     stored, own_bias = tensors[key], bias_key(tensors, key)
@@ -57,6 +58,7 @@ def take(
             domain=before.domain,
             domain_reason=before.reason,
             rule=rule,
+            size=size,
             notes=notes,
         )
     )

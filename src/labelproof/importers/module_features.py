@@ -7,10 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, inference_mode, nn
 
-__all__ = ["catch_inputs"]
+__all__ = ["catch_inputs", "catch_inputs_and_output"]
+
+Array = npt.NDArray[Any]
 
 
-def catch_inputs(module: nn.Module, layer: nn.Module) -> Callable[[Any], npt.NDArray[Any]]:
+def catch_inputs(module: nn.Module, layer: nn.Module) -> Callable[[Any], Array]:
     """Return a function that runs a module and returns what enters one of its layers, which must run once.
 
     Parameters
@@ -25,22 +27,36 @@ def catch_inputs(module: nn.Module, layer: nn.Module) -> Callable[[Any], npt.NDA
     function
         From inputs (a tensor, or a mapping of keyword arguments) to a float64 array (n_examples, n_features).
     """
+    run = catch_inputs_and_output(module, layer)
+    return lambda inputs: run(inputs)[0]
 
-    def features(inputs: Any) -> npt.NDArray[Any]:
+
+def catch_inputs_and_output(module: nn.Module, layer: nn.Module) -> Callable[[Any], tuple[Array, Array]]:
+    """Return a function like that of `catch_inputs`, which returns the module's own output too, or its ``logits``."""
+
+    def run(inputs: Any) -> tuple[Array, Array]:
         caught: list[Tensor] = []
         handle = layer.register_forward_pre_hook(lambda _, given: caught.append(given[0].detach()))
         training = {part: part.training for part in module.modules()}
         module.eval()
         try:
             with inference_mode():
-                module(**inputs) if isinstance(inputs, Mapping) else module(inputs)
+                output = module(**inputs) if isinstance(inputs, Mapping) else module(inputs)
         finally:
             handle.remove()
             for part, was in training.items():
                 part.training = was
+        if len(caught) == 1 and caught[0].ndim == 4 and caught[0].shape[2:] == (1, 1):
+            caught = [caught[0].flatten(1)]  # pooled images
         if len(caught) != 1 or caught[0].ndim != 2:
             shapes = [tuple(tensor.shape) for tensor in caught]
             raise ValueError(f"expected one batch of features (n_examples, n_features), got shapes {shapes}")
-        return np.asarray(caught[0].double().cpu().numpy())
+        return _numbers(caught[0]), _numbers(getattr(output, "logits", output))
 
-    return features
+    return run
+
+
+def _numbers(tensor: Any) -> Array:
+    if not isinstance(tensor, Tensor):
+        return np.zeros((0, 0))
+    return np.asarray(tensor.detach().double().cpu().numpy())

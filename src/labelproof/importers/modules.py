@@ -18,7 +18,7 @@ from labelproof.importers.feature_domains import UNKNOWN
 from labelproof.importers.huggingface import layer_of_config
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.layer_of_tensors import take
-from labelproof.importers.module_features import catch_inputs
+from labelproof.importers.module_features import catch_inputs_and_output
 from labelproof.importers.own_models import layer_of_head
 from labelproof.importers.tensors import StoredTensor
 from labelproof.importers.tracing import TracedOutput, traced_output
@@ -63,7 +63,7 @@ def layer_of_module(module: nn.Module, *, weight_key: str | None = None) -> Impo
         official = type(module).__module__.startswith("transformers.models.")
         config = {**_config(module), "architectures": [name if official else "Other"]}
         layer = layer_of_config(config, _tensors(module), name, "Hugging Face model", weight_key)
-        return _with_features(layer, module)
+        return _with_features(layer, module, logits=True)
     output = TracedOutput(weight_key, UNKNOWN) if weight_key is not None else traced_output(module)
     output = output or TracedOutput(_classifier_of(module), UNKNOWN)
     layer = take(
@@ -74,6 +74,7 @@ def layer_of_module(module: nn.Module, *, weight_key: str | None = None) -> Impo
         kind="torch module",
         before=output.before,
         rule="topk" if output.softmax else "sigmoid",
+        size=1 if output.softmax else None,
         notes=(SOFTMAX,) if output.softmax else (),
     )
     return _with_features(layer, module)
@@ -104,10 +105,14 @@ def _config(module: nn.Module) -> dict[str, Any]:
     return {key: value for key, value in described.items() if key != "architectures"}
 
 
-def _with_features(layer: ImportedLayer, module: nn.Module) -> ImportedLayer:
-    """Return a layer with a function that runs the module and catches what enters the layer."""
+def _with_features(layer: ImportedLayer, module: nn.Module, *, logits: bool = False) -> ImportedLayer:
+    """Return a layer with a function that runs the module and catches what enters the layer, and perhaps its logits."""
     key = layer.source.removesuffix(".weight")
     if key == "score":  # decoders score every position, then choose one
         return layer
     parts = dict(module.named_modules())
-    return replace(layer, features=catch_inputs(module, parts[key])) if isinstance(parts.get(key), nn.Linear) else layer
+    if not isinstance(parts.get(key), nn.Linear):
+        return layer
+    run = catch_inputs_and_output(module, parts[key])
+    own = (lambda inputs: run(inputs)[1]) if logits else None
+    return replace(layer, features=lambda inputs: run(inputs)[0], logits=own)

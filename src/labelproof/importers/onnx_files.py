@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from labelproof.foundation.optional_packages import need
 from labelproof.importers.exact_numbers import finite_layer, refuse_size
-from labelproof.importers.feature_domains import UNKNOWN, Before, after
+from labelproof.importers.feature_domains import UNKNOWN, Before, after, after_norm
 from labelproof.importers.layer import ImportedLayer
 
 __all__ = ["read_onnx"]
@@ -218,13 +218,28 @@ def _through_transpose(graph: _Graph, name: str) -> tuple[str, bool]:
 
 
 def _before(graph: _Graph, name: str) -> Before:
+    is_whole = True  # whether nothing has taken vectors of features apart on the way
     for node in _chain(graph, name):
         if node.op_type == "Clip":
             return _after_clip(graph, node)
+        if node.op_type in ("LayerNormalization", "RMSNormalization") and not node.domain and is_whole:
+            return _after_norm(graph, node)
+        is_whole = is_whole and node.op_type in PASS_ON
         training = node.op_type == "Dropout" and len(node.input) > 2  # it may then scale what it leaves
         if training or node.op_type not in KEEP_BOUNDS:
             return after(OPERATIONS.get(node.op_type, "unknown")) if not node.domain else UNKNOWN
     return UNKNOWN
+
+
+def _after_norm(graph: _Graph, node: Any) -> Before:
+    """Return what is known of features that a norm over the last axis returns."""
+    operation, names = OPERATIONS[node.op_type], [name for name in node.input[1:] if name]
+    axes = [entry.i for entry in node.attribute if entry.name == "axis"]
+    if axes not in ([], [-1]) or not names or any(name not in graph.stored for name in names):
+        return after(operation)
+    scale, dtype = _numbers(graph, names[0])
+    shift = _numbers(graph, names[1])[0] if len(names) > 1 else None
+    return after_norm(operation, scale.size, scale, shift, dtype)
 
 
 def _after_clip(graph: _Graph, node: Any) -> Before:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
+import scipy.sparse
 
 from labelproof.foundation.optional_packages import need
 from labelproof.importers.exact_numbers import finite_layer
+from labelproof.importers.feature_blocks import is_sparse, stacked
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["is_own_model", "layer_of_classifier", "layer_of_head", "layer_of_model", "read_own_model"]
 
 BATCH = 256
+COLUMNS = ("text", "labels", "features", "image", "separator")
 
 
 def is_own_model(folder: Path) -> bool:
@@ -49,9 +51,18 @@ def layer_of_model(model: "Model", *, name: str | None = None) -> ImportedLayer:
         kind="labelproof model",
         label_names=model.label_names,
         rule=model.rule,
+        size=getattr(getattr(model.rule, "geometry", None), "size", None),
         features=_features(model.encoder, model.head),
+        logits=model.logits,
+        reads=_reads(model.encoder),
+        columns={role: getattr(model.config.data, role) for role in COLUMNS},
         before=_before(model.encoder, model.head),
     )
+
+
+def _reads(encoder: "Encoder") -> str:
+    """Return which raw inputs an encoder reads."""
+    return encoder.input_kind if encoder.input_kind in ("image", "features") else "text"
 
 
 def layer_of_classifier(classifier: "MultiLabelClassifier") -> ImportedLayer:
@@ -69,7 +80,9 @@ def layer_of_classifier(classifier: "MultiLabelClassifier") -> ImportedLayer:
         kind="labelproof MultiLabelClassifier",
         label_names=tuple(map(str, classes)) if named else None,
         rule="topk" if is_classes and head.n_labels > 1 else classifier.rule_,
+        size=1 if is_classes and head.n_labels > 1 else None,
         features=_features(encoder, head),
+        reads=_reads(encoder),
         before=_before(encoder, head),
         notes=("The model outputs one class, the one with the largest logit: rule topk.",) if is_classes else (),
     )
@@ -102,36 +115,48 @@ def _before(encoder: "Encoder | None", head: Any) -> Before:
         return after("linear")
     if getattr(head, "relu", False):
         return after("relu")
-    from labelproof.encoders.bag_of_words import BagOfWordsEncoder
-    from labelproof.encoders.features import FeatureEncoder
-    from labelproof.encoders.views.encoder import ViewsEncoder
-
-    if isinstance(encoder, ViewsEncoder):
-        low, high = encoder.domain()
-        if (low >= 0).all():
-            reason = "The features are weights of terms, or have passed ReLU, so they are nonnegative."
-            return Before(encoder.kind, "nonnegative", reason)
-        return Before(encoder.kind, (low, high), "Each feature is within the bounds of its view.")
-    if isinstance(encoder, BagOfWordsEncoder | FeatureEncoder) and encoder.bag is not None:
+    domain = None if encoder is None else encoder.domain()
+    if encoder is None or domain is None:
+        return UNKNOWN
+    if isinstance(domain, str):
         return after("relu")
-    if isinstance(encoder, BagOfWordsEncoder):
-        return Before(encoder.kind, "nonnegative", "The features are weights of words, so they are nonnegative.")
-    return UNKNOWN
+    if domain[0] == "blocks":
+        return Before(encoder.kind, domain, f"The features are those of the model's views: {_blocks(domain[1])}.")
+    return Before(encoder.kind, domain, "The features are weights of words in rows of length 1, so they are in a ball.")
 
 
-def _features(encoder: "Encoder", head: "Head") -> Callable[[Any], npt.NDArray[Any]]:
-    def features(inputs: Any) -> npt.NDArray[Any]:
+def _blocks(blocks: Any) -> str:
+    """Say which domain each block of features has."""
+    said: list[str] = []
+    for n, domain in blocks:
+        kind = domain[0] if isinstance(domain, tuple) else domain
+        if kind == "unit":
+            words = f"weights of terms, of length ≤ {domain[1]:.4g}"
+        elif kind == "ball":
+            words = f"of length ≤ {domain[1]:.4g}"
+        else:
+            words = "of any size" if kind is None else "nonnegative" if kind == "nonnegative" else "within bounds"
+        said.append(f"{n:,} {words}")
+    return "; ".join(said)
+
+
+def _features(encoder: "Encoder", head: "Head") -> Callable[[Any], Any]:
+    def features(inputs: Any) -> Any:
         import torch
 
         from labelproof.training.scoring import row_blocks
 
-        prepared, blocks, like = encoder.prepare(inputs), [], head.weight
+        prepared, like = encoder.prepare(inputs), head.weight
+        blocks: list[Any] = []
         for block in row_blocks(len(prepared), BATCH):
             batch = encoder.collate(prepared, np.arange(block.start, block.stop))
             with torch.inference_mode():
                 moved = (part.to(like.device, like.dtype if part.is_floating_point() else None) for part in batch)
-                blocks.append(_entering(head, encoder(*moved)).cpu().numpy())
-        return np.concatenate(blocks) if blocks else np.zeros((0, head.weight.shape[1]), np.float32)
+                block = _entering(head, encoder(*moved)).cpu().numpy()
+            blocks.append(scipy.sparse.csr_matrix(block) if is_sparse(block) else block)
+        if not blocks:
+            return np.zeros((0, head.weight.shape[1]), np.float32)
+        return stacked(blocks)
 
     return features
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from labelproof.errors import LabelproofError, ModelFormatError
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.number_files import read_arrays_layer, read_bias, read_table_layer
+from labelproof.importers.other_formats import refusal, refusal_of_folder
 from labelproof.importers.tables import SEPARATORS
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def read_layer(
         The bias: path of a file of numbers, an array (n_labels,), or the name of a tensor in the same file. By default
         the one that goes with the weight.
     n_labels
-        Number of labels, where it is known: it tells which side of a sparse matrix is the labels.
+        Number of labels, where it is known: it tells which side of a sparse matrix is the labels, and decides between
+        layers that could be the output layer.
 
     Returns
     -------
@@ -80,7 +82,9 @@ def read_layer(
 
 def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
     if path.is_dir():
-        return _read_folder(path.resolve(), weight_key, bias)
+        return _read_folder(path.resolve(), weight_key, bias, n_labels)
+    if (other := refusal(path)) is not None:
+        raise ValueError(other)
     ending = path.suffix.lower()
     if ending == ".npy" or ending in SEPARATORS:
         _refuse_option("weight_key", weight_key, "a file of one matrix")
@@ -90,11 +94,11 @@ def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -
     if ending == ".safetensors":
         from labelproof.importers.safetensors_files import read_safetensors
 
-        return _take(read_safetensors(path), path, "safetensors file", weight_key, bias)
+        return _take(read_safetensors(path), path, "safetensors file", weight_key, bias, n_labels)
     if ending in CHECKPOINTS:
         from labelproof.importers.checkpoints import read_checkpoint
 
-        return _take(read_checkpoint(path, weight_key), path, "torch checkpoint", weight_key, bias)
+        return _take(read_checkpoint(path, weight_key), path, "torch checkpoint", weight_key, bias, n_labels)
     if ending == ".skops":
         from labelproof.importers.skops_files import read_skops
 
@@ -111,7 +115,7 @@ def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -
     raise ValueError(f"expected {READ}, got {ending or 'no ending'}")
 
 
-def _read_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLayer:
+def _read_folder(folder: Path, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
     from labelproof.importers.huggingface import is_hugging_face, read_hugging_face
     from labelproof.importers.linear_files import is_pecos, read_pecos
     from labelproof.importers.own_models import is_own_model, read_own_model
@@ -127,8 +131,10 @@ def _read_folder(folder: Path, weight_key: str | None, bias: Any) -> ImportedLay
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
     if "model_head.pkl" in pickles or (pickles and not is_hugging_face(folder)):
         raise ValueError(f"expected files that are safe to open, got the pickle {pickles[0]}: {SAFE}")
+    if (other := refusal_of_folder(folder)) is not None:
+        raise ValueError(other)
     if is_hugging_face(folder):
-        return read_hugging_face(folder, weight_key=weight_key, bias=bias)
+        return read_hugging_face(folder, weight_key=weight_key, bias=bias, prefers=n_labels)
     raise ValueError("expected the folder of a model (config.json with model.safetensors), got neither")
 
 
@@ -137,9 +143,11 @@ def _refuse_option(name: str, value: Any, what: str) -> None:
         raise ValueError(f"{name} must not be given for {what}, whose layer is known, got {value!r}")
 
 
-def _take(tensors: "Tensors", path: Path, kind: str, weight_key: str | None, bias: Any) -> ImportedLayer:
+def _take(
+    tensors: "Tensors", path: Path, kind: str, weight_key: str | None, bias: Any, n_labels: int | None
+) -> ImportedLayer:
     from labelproof.importers.candidates import choose_weight
     from labelproof.importers.layer_of_tensors import take
 
-    key = choose_weight(tensors, weight_key=weight_key)
+    key = choose_weight(tensors, weight_key=weight_key, prefers=n_labels)
     return take(tensors, key, bias, model=path.name, kind=kind)

@@ -9,7 +9,7 @@ import torch
 from torch import fx, nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from labelproof.importers.feature_domains import UNKNOWN, Before, after
+from labelproof.importers.feature_domains import UNKNOWN, Before, after, after_norm
 
 __all__ = ["TracedOutput", "traced_output"]
 
@@ -48,6 +48,8 @@ _KEEPS_BOUNDS_NAMES = {"dropout", "flatten", "view", "reshape", "squeeze", "unsq
 _KEEPS_BOUNDS_NAMES |= {"getitem", "to", "float", "double", "half", "detach", "clone", "select", "permute", "transpose"}
 _KEEPS_BOUNDS_NAMES |= {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "max_pool1d"}
 _KEEPS_BOUNDS_NAMES |= {"max_pool2d", "amin"}
+# What leaves a vector of features as it is, or takes one of several.
+_KEEPS_VECTORS_NAMES = {"dropout", "to", "float", "double", "half", "contiguous", "detach", "clone"}
 _KEEPS_LABELS = (nn.Dropout, nn.Identity)
 _KEEPS_LABELS_NAMES = {"dropout", "to", "float", "double", "half", "contiguous", "detach", "clone"}
 
@@ -135,11 +137,14 @@ def _before_final_activation(graph: fx.Graph, parts: dict[str, nn.Module]) -> tu
 
 
 def _before(node: Any, parts: dict[str, nn.Module]) -> Before:
+    is_whole = True  # whether vectors of features have only been chosen or averaged on the way
     while isinstance(node, fx.Node) and node.op != "placeholder":
         part = parts.get(str(node.target)) if node.op == "call_module" else None
         if part is not None and not isinstance(part, _KEEPS_BOUNDS):
-            return _after_module(part)
+            norm = isinstance(part, nn.LayerNorm | nn.RMSNorm)
+            return _after_norm_module(part) if norm and is_whole else _after_module(part)
         name = _name(node)
+        is_whole = is_whole and _keeps_vectors(node, part, name)
         if _scales(node, part):
             return UNKNOWN
         if part is None and name not in _KEEPS_BOUNDS_NAMES:
@@ -161,6 +166,29 @@ def _scales(node: fx.Node, part: nn.Module | None) -> bool:
     if name == "avg_pool2d" and (len(node.args) > 6 or node.kwargs.get("divisor_override")):
         return True
     return getattr(part, "divisor_override", None) is not None
+
+
+def _keeps_vectors(node: fx.Node, part: nn.Module | None, name: str) -> bool:
+    """Return whether a node gives vectors of features that it got, or averages of them."""
+    if name == "mean":
+        dims: Any = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim")
+        return isinstance(dims, int | tuple | list) and dims in (1, (1,), [1])
+    if name == "getitem":
+        index = node.args[1]
+        return isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None) and isinstance(index[1], int)
+    return name in _KEEPS_VECTORS_NAMES or isinstance(part, nn.Dropout | nn.Identity)
+
+
+def _after_norm_module(part: nn.Module) -> Before:
+    """Return what is known of features that a norm over the last axis returns."""
+    operation = _ACTIVATIONS.get(type(part), "unknown")
+    shape: tuple[int, ...] = tuple(getattr(part, "normalized_shape", ()))
+    if operation == "unknown" or len(shape) != 1:
+        return after(operation)
+    weight, bias = (getattr(part, name, None) for name in ("weight", "bias"))
+    gains, middle = (None if value is None else value.detach().cpu().double().numpy() for value in (weight, bias))
+    dtype = "float32" if weight is None else str(weight.dtype).removeprefix("torch.")
+    return after_norm(operation, int(shape[0]), gains, middle, dtype)
 
 
 def _after_module(part: nn.Module) -> Before:

@@ -88,6 +88,20 @@ def _table(metrics: dict[str, dict[str, Any]]) -> list[str]:
         "",
         *([note, ""] if "validation" in parts else []),
         *_tuned(metrics.get("tuned")),
+        *_predictable(metrics.get("predictable")),
+    ]
+
+
+def _predictable(found: Any) -> list[str]:
+    """Say how many label sets of the training part can be predicted, as training found it."""
+    if not isinstance(found, dict) or not all(isinstance(value, int) for value in found.values()):
+        return []
+    possible, impossible, undecided = (found.get(name, 0) for name in ("possible", "impossible", "undecided"))
+    looked_at = possible + impossible + undecided
+    return [
+        f"Of {looked_at:,} of the {found.get('training sets', looked_at):,} label sets of the training part the model "
+        f"can predict {possible:,}, and {impossible:,} by no input at all; {undecided:,} are undecided.",
+        "",
     ]
 
 

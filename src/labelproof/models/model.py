@@ -14,9 +14,11 @@ from torch import Tensor
 from labelproof.data import Dataset
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
+from labelproof.proof.domains import Domain
 from labelproof.training import Fitted, TrainConfig
 from labelproof.training.data_parts import inputs_of
 from labelproof.training.heads import Head
+from labelproof.training.predictability import entering_domain
 from labelproof.training.scoring import batch_logits, metrics_of, to_probabilities
 
 __all__ = ["Model", "Prediction"]
@@ -111,17 +113,17 @@ class Model:
     @property
     def weight(self) -> Tensor:
         """The output layer, (n_labels, features), for `labelproof.verify`."""
-        return self.head.weight
+        return self.head.weight.detach()
 
     @property
     def bias(self) -> Tensor | None:
         """Its bias, (n_labels,), or None."""
-        return self.head.bias
+        return None if self.head.bias is None else self.head.bias.detach()
 
     @property
-    def domain(self) -> str | None:
-        """Which features reach the output layer, for `labelproof.verify`: "nonnegative" after a ReLU, else None."""
-        return "nonnegative" if getattr(self.head, "relu", False) else None
+    def domain(self) -> Domain:
+        """Which features reach the output layer, for `labelproof.verify`: see `entering_domain`."""
+        return entering_domain(self.encoder, self.head)
 
     def iter_logits(self, inputs: Any, *, batch_size: int = 256) -> Iterator[npt.NDArray[Any]]:
         """Yield the logits of inputs batch by batch, arrays (at most batch_size, n_labels)."""

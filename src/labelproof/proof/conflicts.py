@@ -5,12 +5,14 @@ Trusted code: the answer rests on the weights, the rule and the conflict alone. 
 rows would be 0 > 0. The dependence is established by a float solve with a rigorous error bound, or by an exact one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import flint
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.lapack import dpotrs
 
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, exact_row, integers
@@ -23,7 +25,31 @@ Indices = npt.NDArray[np.int64]
 
 
 def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
-    """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it."""
+    """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it.
+
+    Sets that claim the same of the same rows are judged once.
+    """
+    claims = _claims(layer, sets, conflicts)
+    first = {claim: i for i, claim in reversed(list(enumerate(claims)))}
+    which = list(first.values())
+    faults = _faults(layer, sets.take(which), [conflicts[i] for i in which])
+    judged = dict(zip(first, faults, strict=True))
+    return [judged[claim] for claim in claims]
+
+
+def _claims(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[tuple[bytes, bytes, bytes]]:
+    """Return what each conflict depends on: its rows, which of them are active, and for sums all that are."""
+    claims, is_active = [], np.zeros(layer.n_labels, np.bool_)
+    for active, rows in zip(sets, conflicts, strict=True):
+        is_active[active] = True
+        signs = is_active[np.clip(rows, 0, layer.n_labels - 1).astype(np.int64)]
+        is_active[active] = False
+        has_sum = layer.rule == "sparsemax" and bool((rows > layer.scale_row).any())
+        claims.append((rows.tobytes(), signs.tobytes(), active.tobytes() if has_sum else b""))
+    return claims
+
+
+def _faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
     faults = [_form_fault(layer, active, rows) for active, rows in zip(sets, conflicts, strict=True)]
     by_size: dict[int, list[int]] = {}
     for i, rows in enumerate(conflicts):
@@ -102,14 +128,57 @@ def _extra_row(layer: OutputLayer, kind: int) -> Floats:
 def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:
     """Return where the rows of a (width + 1, width) matrix have one dependence, of positive multipliers, for certain.
 
-    The multipliers, normalised to the sum 1, solve K λ = e with K = [rowsᵀ; 1ᵀ] and e the last unit vector.
+    The multipliers, normalised to some sum, solve K λ = e with K = [rowsᵀ; c 1ᵀ] and e the last unit vector.
     """
     count, size, _ = stack.shape
-    K = np.concatenate([stack.transpose(0, 2, 1), np.ones((count, 1, size))], axis=1)
+    ones = np.full((count, 1, size), 2.0 ** -(size.bit_length() // 2))  # about as long as the other rows
+    K = np.concatenate([stack.transpose(0, 2, 1), ones], axis=1)
     usable = np.isfinite(K).all(axis=(1, 2))
     K[~usable] = np.eye(size)
-    guess, error, alpha = _bounded_multipliers(K)
-    return usable & (alpha < 0.5) & (guess > error).all(axis=1)
+    certain = usable & _surely_positive(K)
+    left = np.flatnonzero(usable & ~certain)
+    guess, error, alpha = _bounded_multipliers(K[left])
+    certain[left] = (alpha < 0.5) & (guess > error).all(axis=1)
+    return certain
+
+
+def _surely_positive(K: Floats) -> npt.NDArray[np.bool_]:
+    """Return where λ = K⁻¹ e > 0 can be told at half the cost of an inverse: ‖λ − λ̃‖ ≤ ‖e − K λ̃‖/σ for any λ̃."""
+    size = K.shape[1]
+    e = np.eye(size)[:, -1:]
+    unit = relative_error(size)  # of a product of this size, and of the stored entries
+    with np.errstate(all="ignore"):
+        square, L = _least_square(K)
+        guess = np.stack([_solution(matrix, factor, e) for matrix, factor in zip(K, L, strict=True)])
+        residual = np.abs(e - K @ guess) + unit * (np.abs(K) @ np.abs(guess) + e)  # far above what underflow can do
+        away = 1.01 * np.linalg.norm(residual, axis=(1, 2))
+        return away < np.sqrt(square) * guess.min(axis=(1, 2))  # NaN where the bound is negative
+
+
+def _least_square(K: Floats) -> tuple[Floats, Floats]:
+    """Return a lower bound of σ², the square of the least singular value, for each matrix of a stack; and L.
+
+    For any L and s, σ² ≥ s − ‖K Kᵀ − s I − L Lᵀ‖; so K is regular where that is positive. The rounding of a product
+    A Aᵀ is at most a share of the sum of all squares in A, which is the trace of the product. All this holds for every
+    K whose entries are within a unit of the stored ones.
+    """
+    unit = 2 * relative_error(K.shape[1])  # with room for the differences
+    shifted = K @ K.transpose(0, 2, 1)
+    total = shifted.trace(axis1=1, axis2=2)
+    s = 4 * unit * total
+    np.einsum("kii->ki", shifted)[:] -= s[:, None]
+    L = _factor(shifted)
+    product = L @ L.transpose(0, 2, 1)
+    total = total + product.trace(axis1=1, axis2=2)
+    return s - 1.01 * (np.linalg.norm(product - shifted, axis=(1, 2)) + unit * total), L
+
+
+def _solution(K: Floats, L: Floats, e: Floats) -> Floats:
+    """Return a guess of K⁻¹ e, given L Lᵀ ≈ K Kᵀ."""
+    guess = np.zeros_like(e)
+    for _ in range(3):
+        guess = guess + K.T @ dpotrs(L.T, e - K @ guess, lower=0)[0]
+    return guess
 
 
 def _bounded_multipliers(K: Floats) -> tuple[Floats, Floats, Floats]:
@@ -136,13 +205,23 @@ def _bounded_multipliers(K: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _inverse(K: Floats) -> Floats:
     """Invert each matrix of a stack; singular ones give NaN."""
+    return _one_by_one(np.linalg.inv, K)
+
+
+def _factor(K: Floats) -> Floats:
+    """Return L with L Lᵀ ≈ K for each matrix of a stack; those that are not positive give NaN."""
+    return _one_by_one(np.linalg.cholesky, K)
+
+
+def _one_by_one(function: Callable[..., Any], K: Floats) -> Floats:
+    """Apply a function from matrices to matrices to a stack; those that it refuses give NaN."""
     try:
-        return np.linalg.inv(K).astype(np.float64, copy=False)
+        return np.asarray(function(K), np.float64)
     except np.linalg.LinAlgError:
         if len(K) == 1:
             return np.full_like(K, np.nan)
         half = len(K) // 2
-        return np.concatenate([_inverse(K[:half]), _inverse(K[half:])])
+        return np.concatenate([_one_by_one(function, K[:half]), _one_by_one(function, K[half:])])
 
 
 def exact_multipliers(layer: OutputLayer, active: Indices, rows: Indices) -> list[Fraction] | None:

@@ -95,13 +95,14 @@ def _balls(d: int, radius: Any, centre: Any = 0.0) -> tuple[Ball, ...]:
 def _blocks(blocks: Any, d: int) -> Bounds:
     """Put the domains of neighbouring parts of the features together."""
     try:
-        sizes = [n for n, _ in blocks]
+        pairs = [(n, domain) for n, domain in blocks]
     except (TypeError, ValueError) as error:
         raise ValueError(f"domain's blocks must be pairs (n_features, domain), got {blocks!r}") from error
+    sizes = [n for n, _ in pairs]
     if not all(isinstance(n, Integral) and int(n) > 0 for n in sizes) or sum(sizes) != d:
         raise ValueError(f"domain's blocks must have {d} features in all, got {sizes}")
     low, high, balls, start = np.full(d, -np.inf), np.full(d, np.inf), [], 0
-    for n, domain in blocks:
+    for n, domain in pairs:
         part = read_domain(domain, n)
         end = start + int(n)
         low[start:end] = -np.inf if part.low is None else part.low

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-__all__ = ["Examples", "read_examples"]
+__all__ = ["Examples", "each_row", "read_examples"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -93,7 +93,7 @@ class Examples:
     def centre_fault(self) -> str | None:
         """Return what is wrong if the centre is not the mean of the features, up to rounding, else None."""
         mean = _mean(self.features)
-        off = np.abs(mean - self.centre) > 1e-9 * self.largest
+        off = ~(np.abs(mean - self.centre) <= 1e-9 * self.largest)
         if off.any():
             k = int(np.flatnonzero(off)[0])
             return f"expected the mean of the features as centre, {mean[k]} for feature {k}, got {self.centre[k]}"
@@ -130,6 +130,17 @@ def read_examples(features: Any, d: int, *, name: str = "features", centre: Floa
     return Examples(matrix, mean + 0.0, np.maximum(np.abs(low), np.abs(high)), (low == high) & (low == mean))
 
 
+def each_row(examples: Examples) -> Iterator[Floats]:
+    """Yield numbers for each example that are the same for two examples if and only if their features are."""
+    for block in examples.blocks():
+        for i in range(block.shape[0]):
+            if examples.is_sparse:
+                part = slice(block.indptr[i], block.indptr[i + 1])
+                yield np.concatenate([np.zeros(0), block.indices[part], block.data[part]])
+            else:
+                yield block[i] + 0.0
+
+
 def _dense(features: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asanyarray(features)
@@ -144,6 +155,10 @@ def _dense(features: Any, name: str) -> npt.NDArray[Any]:
 def _sparse(features: Any, name: str) -> Any:
     _dense(np.empty(0, features.dtype), name)
     matrix = scipy.sparse.csr_matrix(features, dtype=np.float64, copy=True)
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a sparse matrix in order, got one whose {error}") from error
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix

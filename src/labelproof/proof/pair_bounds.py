@@ -116,8 +116,8 @@ def _quotient(top: Floats, bottom: Floats) -> Floats:
     """Return top / bottom, rounded down, or infinity where the bottom is not positive; 0 where nothing is proven."""
     sound = (top > 0) & np.isfinite(top) & np.isfinite(bottom)
     with np.errstate(all="ignore"):
-        bounds = np.where(bottom > 0, top / bottom * (1 - 8 * UNIT), np.inf)
-    return np.where(sound, bounds, 0.0)
+        least = np.nextafter(top / bottom * (1 - 8 * UNIT), -np.inf)  # also of what overflowed, or underflowed
+    return np.where(sound, np.where(bottom > 0, np.maximum(least, 0.0), np.inf), 0.0)
 
 
 def _largest(beyond: npt.NDArray[np.float32], a: int, b: int, theta_a: np.float32, theta_b: np.float32) -> np.float32:

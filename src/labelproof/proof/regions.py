@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from scipy.special import logit
 
 from labelproof.proof.domains import Ball, Domain, read_domain
@@ -234,7 +235,7 @@ def make_layer(
     ``theta``, the logits of thresholds as a layer keeps them, can take the place of thresholds.
     """
     require_subnormals()
-    exact_weight = finite_array("weight", weight)
+    exact_weight = finite_array("weight", _dense(weight) if scipy.sparse.issparse(weight) else weight)
     if exact_weight.ndim != 2 or 0 in exact_weight.shape:
         raise ValueError(f"weight must have shape (n_labels, d) with n_labels, d ≥ 1, got {exact_weight.shape}")
     n_labels, d = exact_weight.shape
@@ -254,6 +255,15 @@ def make_layer(
     low, high, balls = read_domain(domain, d)
     numbers = np.ascontiguousarray(exact_weight), offset, offset_error
     return OutputLayer(*numbers, rule, ties, low, high, float(temperature), theta, balls)
+
+
+def _dense(weight: Any) -> npt.NDArray[Any]:
+    """Return a sparse matrix as an array; entries that are stored twice would be added up, and rounded."""
+    rows = weight.tocsr(copy=True)
+    rows.sum_duplicates()
+    if rows.nnz != weight.nnz:
+        raise ValueError("weight must hold each entry once, got a sparse matrix with duplicate entries")
+    return np.asarray(rows.toarray())
 
 
 def require_subnormals() -> None:

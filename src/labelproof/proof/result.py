@@ -16,7 +16,7 @@ from labelproof.foundation.threads import in_threads
 from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable, Undecided
 from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import LabelSets
-from labelproof.proof.margins import UnitWeights, margin
+from labelproof.proof.margins import UnitWeights, margin, margins
 from labelproof.proof.radius_bounds import Radii, RadiusBounds
 from labelproof.proof.regions import OutputLayer, require_subnormals
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
@@ -105,10 +105,11 @@ class Verification(Sequence[Certificate]):
     def margin(self) -> Floats:
         """float64 (n_sets,): margin of each witness (see `Argmaxable`), NaN where there is none."""
         self._require_evidence()
-        margins = np.full(len(self), np.nan)
-        for i in np.flatnonzero(self.status == 1).tolist():
-            margins[i] = margin(self._unit_weights, self.label_sets[i], self._witness(i))
-        return margins
+        found = np.full(len(self), np.nan)
+        which = np.flatnonzero(self.status == 1).tolist()
+        sets, points = [self.label_sets[i] for i in which], [self._witness(i) for i in which]
+        found[which] = margins(self._unit_weights, sets, points)
+        return found
 
     @cached_property
     def radius(self) -> Floats:

@@ -48,6 +48,7 @@ from typing import Any, NamedTuple
 WEIGHTS, BIASES = ("weight", "W", "coef_", "coef"), ("bias", "b", "intercept_", "intercept")  # names in a user's file
 CODES = {"b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q"}
 CODES |= {"f2": "e", "f4": "f", "f8": "d"}  # of `struct`
+MOST_BYTES = 16 * 2**30  # that the arrays of a file may declare
 
 
 class InputError(Exception):
@@ -136,12 +137,10 @@ def lower_fault(problem: Problem, claim: Claim) -> str | None:
     constant = sum(m * problem.offset[i] for i, m in zip(labels, signed, strict=True)) * problem.f_unit
     at_centre = sum(map(mul, v, problem.centre))
     needed, gained = -(at_centre + constant), max(sum(map(mul, v, f)) for f in problem.features) - at_centre
-    if claim.lower == math.inf:
-        is_strict = any(m and problem.is_strict(i, claim.active) for i, m in zip(labels, t, strict=True))
-        proven = bool(v) and gained <= 0 and (needed > 0 or (needed == 0 and is_strict))
-    else:
-        proven = needed > 0 and (gained <= 0 or Fraction(claim.lower) * gained <= needed)
-    return None if proven else f"its evidence does not give the lower bound {claim.lower}"
+    is_strict = any(m and problem.is_strict(i, claim.active) for i, m in zip(labels, t, strict=True))
+    is_infinite = gained <= 0 and (needed > 0 or (needed == 0 and is_strict))
+    is_finite = needed > 0 and claim.lower < math.inf and Fraction(claim.lower) * gained <= needed
+    return None if is_infinite or is_finite else f"its evidence does not give the lower bound {claim.lower}"
 
 
 def conflict_fault(problem: Problem, claim: Claim) -> str | None:
@@ -239,11 +238,16 @@ def read(result: str, weights: str, features: str, bias: str | None = None) -> S
         stored, given = _read_arrays(result), _read_arrays(weights)
         if bias is not None:
             given["bias"], *_ = _read_arrays(bias).values()
-        header = json.loads(bytes(stored["header"].flat))
+        header = json.loads(bytes(_take(stored, "header", "u1")))
         _require(header["format"] == "labelproof stretch" and header["version"] == 1, "a labelproof stretch, version 1")
         problem = _problem(header, stored, given, _read_arrays(features))
-        predicted = [] if header["bar"] is None else _claims(stored, problem, "bar_")
-        return Stored(problem, _claims(stored, problem, ""), predicted, header["bar"])
+        bar, predicted = header["bar"], []
+        if bar is not None:
+            predicted = _claims(stored, problem, "bar_")
+            _require({type(bar["n"]), type(bar["rank"])} == {int}, "whole numbers n and rank of the bar")
+            _require({type(bar["alpha"]), type(bar["value"])} == {float}, "numbers alpha and value of the bar")
+            _require(0 < bar["alpha"] < 1, "a share alpha")
+        return Stored(problem, _claims(stored, problem, ""), predicted, bar)
     except Exception as error:
         told = error if isinstance(error, ValueError | OSError) else repr(error)
         raise InputError(f"{result}, {weights}, {features}: damaged, or no match ({told!s:.200})") from error
@@ -260,9 +264,10 @@ def _read_arrays(path: str) -> dict[str, Array]:
             stream.seek(0)
             return {"weight": _parse(stream.read())}
         with zipfile.ZipFile(stream) as archive:
-            names = archive.namelist()
-            _require(len(set(names)) == len(names), "each array once")
-            return {name.removesuffix(".npy"): _parse(archive.read(name)) for name in names}
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            _require(len(members) == len(archive.infolist()), "each array once")
+            _require(sum(m.file_size for m in members.values()) <= MOST_BYTES, f"at most {MOST_BYTES} bytes of arrays")
+            return {name: _parse(archive.read(member)) for name, member in members.items()}
 
 
 def _parse(data: bytes) -> Array:
@@ -281,12 +286,20 @@ def _parse(data: bytes) -> Array:
     return Array(kind, shape, flat)
 
 
+def _take(arrays: dict[str, Array], name: str, kind: str) -> Sequence[Any]:
+    """Return the numbers of the array of this name, which must have this type and one axis."""
+    got = arrays.get(name, Array("nothing", (), ()))
+    _require(got.type == kind and len(got.shape) == 1, f"{name} of type {kind} and one axis, got {got.type}")
+    return got.flat
+
+
 def _sha256(text: str, *parts: tuple[str, Sequence[Any]]) -> str:
     packed = (struct.pack(f"<{len(numbers)}{code}", *numbers) for code, numbers in parts)
     return hashlib.sha256(text.encode() + b"".join(packed)).hexdigest()
 
 
 def _floats(numbers: Sequence[Any]) -> list[float]:
+    _require(all(abs(number) <= 2**53 for number in numbers if isinstance(number, int)), "integers of at most 2**53")
     floats = [float(number) + 0.0 for number in numbers]
     _require(all(map(math.isfinite, floats)), "finite numbers")
     return floats
@@ -300,15 +313,19 @@ def _problem(
     _require(weight is not None and weight.shape == (n, d), f"weights of shape {(n, d)}")
     flat = _floats(weight.flat if weight else ())
     _require(_sha256(f"{n} {d} ", ("d", flat)) == header["weight_sha256"], "the weights that were measured, got others")
-    theta = _floats(stored["theta"].flat) if "theta" in stored else [0.0] * n
+    theta = _floats(_take(stored, "theta", "f8")) if "theta" in stored else [0.0] * n
+    _require(header["rule"] == "sigmoid" or "theta" not in stored, "thresholds with the rule sigmoid only")
     b = _floats(bias.flat) if bias is not None else [0.0] * n
-    _require(("offset" in stored) == (bias is not None or "theta" in stored), "a bias if and only if one was measured")
+    has_offset = bias is not None or "theta" in stored
+    same = {has_offset} == {part in stored for part in ("offset", "offset_error")}
+    _require(same, "a bias if and only if one was measured")
     offset = [Fraction(x) - Fraction(t) for x, t in zip(b, theta, strict=True)]
-    if "offset" in stored:
-        parts = zip(stored["offset"].flat, stored["offset_error"].flat, offset, strict=True)
-        _require(all(Fraction(o) + Fraction(e) == x for o, e, x in parts), "the bias that was measured, got another")
+    if has_offset:
+        parts = zip(_take(stored, "offset", "f8"), _take(stored, "offset_error", "f8"), offset, strict=True)
+        same = all(o == float(x) and Fraction(o) + Fraction(e) == x for o, e, x in parts)
+        _require(same, "the bias that was measured, got another")
     rows = _features(header, features, d)
-    centre = _floats(stored["centre"].flat)
+    centre = _floats(_take(stored, "centre", "f8"))
     _require(len(centre) == d, f"a centre of {d} features")
     for column, c in zip(zip(*rows, strict=True), centre, strict=True):
         _require(abs(math.fsum(column) / len(rows) - c) <= 1e-9 * max(map(abs, column)), "the mean of the features")
@@ -332,10 +349,14 @@ def _features(header: dict[str, Any], arrays: dict[str, Array], d: int) -> list[
         rows = _rows(flat, d)
     else:
         _require(tuple(arrays["shape"].flat) == (n, d), f"features of shape {(n, d)}")
-        data, indices = _floats(arrays["data"].flat), arrays["indices"].flat
+        data, indices, starts = _floats(arrays["data"].flat), arrays["indices"].flat, arrays["indptr"].flat
+        whole = len(starts) == n + 1 and starts[0] == 0 and starts[-1] == len(data) == len(indices)
+        whole = whole and all(a <= b for a, b in pairwise(starts)) and all(0 <= k < d for k in indices)
+        _require(whole, "a sparse matrix in order")
         rows, kept, ends = [], [], [0]
-        for a, b in pairwise(arrays["indptr"].flat):
+        for a, b in pairwise(starts):
             entries = sorted((k, x) for k, x in zip(indices[a:b], data[a:b], strict=True) if x)
+            _require(len({k for k, _ in entries}) == len(entries), "each place of the sparse matrix once")
             row = [0.0] * d
             for k, x in entries:
                 row[k] = x
@@ -355,18 +376,22 @@ def _claims(arrays: dict[str, Array], problem: Problem, prefix: str) -> list[Cla
     n_labels, n_examples, d = len(problem.weight), len(problem.features), len(problem.centre)
 
     def parts(pointers: str, name: str, stop: int | None) -> list[Any]:
-        ends, flat = arrays[prefix + pointers].flat, arrays[prefix + name].flat
+        ends, flat = (
+            _take(arrays, prefix + pointers, "i8"),
+            _take(arrays, prefix + name, "f8" if stop is None else "i8"),
+        )
         _require(ends[0] == 0 and ends[-1] == len(flat) and all(a <= b for a, b in pairwise(ends)), "ascending ends")
         _require(stop is None or all(0 <= number < stop for number in flat), f"{name} from 0 up to {stop}")
         return [flat[a:b] for a, b in pairwise(ends)]
 
     sets = parts("indptr", "indices", n_labels)
+    _require(all(a < b for labels in sets for a, b in pairwise(labels)), "ascending labels in each set")
     examples = parts("mixture_ptr", "mixture_examples", n_examples)
     weights = parts("mixture_ptr", "mixture_weights", None)
     labels, multipliers = parts("weighted_ptr", "weighted_labels", n_labels), parts("weighted_ptr", "multipliers", None)
     mixtures, weighted = zip(examples, weights, strict=True), zip(labels, multipliers, strict=True)
     conflicts = parts("conflict_ptr", "conflict_rows", n_labels + 3 + 2 * d)
-    lower, upper = arrays[prefix + "lower"].flat, arrays[prefix + "upper"].flat
+    lower, upper = _take(arrays, prefix + "lower", "f8"), _take(arrays, prefix + "upper", "f8")
     _require(all(0 <= x <= math.inf for x in (*lower, *upper)), "bounds of at least 0")
     claims = zip(map(frozenset, sets), lower, upper, mixtures, weighted, conflicts, strict=True)
     return [Claim(*claim) for claim in claims]

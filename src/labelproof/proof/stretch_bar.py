@@ -18,6 +18,7 @@ __all__ = ["ASSUMPTION", "CONFIDENCE", "bar_rank", "bar_value", "least_alpha", "
 
 Floats = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
+RISK = 0.05 * (1 - 1e-9)  # that this confidence leaves; the binomial is off by less than is taken from it
 ASSUMPTION = (
     "It assumes inputs drawn like these, and that model, thresholds, examples, score and α were chosen without them; "
     "each further bar costs another 5 %."
@@ -34,9 +35,9 @@ def bar_rank(n: int, alpha: float) -> int:
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be a share between 0 and 1, got {alpha}")
-    ranks = np.flatnonzero(bdtr(np.arange(n, dtype=np.float64), n, alpha) <= 1 - CONFIDENCE)
+    ranks = np.flatnonzero(bdtr(np.arange(n, dtype=np.float64), n, alpha) <= RISK)
     if not len(ranks):
-        least = int(np.ceil(np.log(1 - CONFIDENCE) / np.log1p(-alpha)))
+        least = int(np.ceil(np.log(RISK) / np.log1p(-alpha)))
         raise ValueError(
             f"calibration must hold at least {least:,} inputs for alpha={alpha}, got {n:,}: "
             f"with these, alpha can be {least_alpha(n)} or more"
@@ -52,7 +53,7 @@ def least_alpha(n: int) -> float:
     >>> least_alpha(100)
     0.02952
     """
-    exact = 1 - (1 - CONFIDENCE) ** (1 / n) if n else 1.0
+    exact = 1 - RISK ** (1 / n) if n else 1.0
     digits = 3 - int(np.floor(np.log10(exact)))
     return float(min(1.0, round(np.ceil(exact * 10.0**digits * (1 - 1e-12)) / 10.0**digits, digits)))
 

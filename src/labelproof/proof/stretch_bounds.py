@@ -32,7 +32,7 @@ from labelproof.proof.regions import OutputLayer, exact_offset, integers
 from labelproof.proof.rounding import TINY, UNIT, bounded_logits, float_rows, relative_error, scaled_point
 from labelproof.proof.witnesses import witness_faults
 
-__all__ = ["Mixture", "StretchBounds", "Weighted", "exact_lower", "exact_mixture", "pinned_layer"]
+__all__ = ["Mixture", "StretchBounds", "Weighted", "exact_lower", "exact_mixture", "pinned_layer", "weighted_sums"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -50,7 +50,7 @@ class StretchBounds:
     def __init__(self, layer: OutputLayer, examples: Examples, *, slacks: float = 1.0) -> None:
         if layer.rule == "sparsemax":
             raise ValueError("rule must be 'sigmoid' or 'topk' for a stretch, got 'sparsemax'")
-        if layer.low is not None or layer.high is not None:
+        if layer.low is not None or layer.high is not None or layer.balls:
             raise ValueError("a stretch is measured without a domain: the examples say which features occur, got one")
         self.layer, self.examples, self.slacks = layer, examples, slacks
         self.floats = float_rows(layer)
@@ -65,26 +65,11 @@ class StretchBounds:
         step = max(1, SETS_AT_ONCE // self.layer.d)
         for start in range(0, len(sound), step):
             some = sound[start : start + step]
-            sums = [self._sums(sets[i], *weighted[i]) for i in some]
+            sums = [weighted_sums(self.layer, sets[i], *weighted[i]) for i in some]
             highest = self.examples.largest_products(np.array([v for v, _, _, _ in sums]).T)
             with np.errstate(all="ignore"):
                 bounds[some] = [self._lower(*one, h) for one, h in zip(sums, highest.tolist(), strict=True)]
         return bounds
-
-    def _sums(self, active: Indices, rows: Indices, theta: Floats) -> tuple[Floats, Floats, float, float]:
-        """Return v = Σ θ_i y_i w_i and Σ θ_i y_i offset_i, each followed by a bound on its error."""
-        signed = theta * _signs(active, rows)
-        weight, rounding = self.layer.weight[rows], relative_error(len(rows))
-        with np.errstate(all="ignore"):
-            v = signed @ weight
-            v_error = rounding * (theta @ np.abs(weight)) + len(rows) * TINY
-        if self.layer.offset is None or self.layer.offset_error is None:
-            return v, v_error, 0.0, 0.0
-        offset, more = self.layer.offset[rows], self.layer.offset_error[rows]
-        with np.errstate(all="ignore"):
-            constant = float(signed @ offset + signed @ more)
-            error = 2 * rounding * float(theta @ np.abs(offset) + theta @ np.abs(more)) + 2 * len(rows) * TINY
-        return v, v_error, constant, error
 
     def _lower(self, v: Floats, v_error: Floats, constant: float, constant_error: float, highest: float) -> float:
         centre, largest, d = self.examples.centre, self.examples.largest, self.layer.d
@@ -140,7 +125,7 @@ class StretchBounds:
     def _point(self, which: Indices, weights: Floats) -> tuple[Floats, float]:
         """Return c + Σ λ_j (f_j − c) and a bound on the norm of its error."""
         centre, features = self.examples.centre, self.examples.take(which)
-        amount = math.fsum(weights)
+        amount = _sum(weights)
         x = centre + weights @ features - amount * centre
         size = (1 + amount) * np.abs(centre) + weights @ np.abs(features)
         norm = float(np.linalg.norm(size)) + 2.0**-500
@@ -155,10 +140,36 @@ class StretchBounds:
         return conflict_faults(self.pinned, sets, conflicts)
 
 
+def weighted_sums(
+    layer: OutputLayer, active: Indices, rows: Indices, theta: Floats
+) -> tuple[Floats, Floats, float, float]:
+    """Return v = Σ θ_i y_i w_i and Σ θ_i y_i offset_i, each followed by a bound on its error."""
+    signed = theta * _signs(active, rows)
+    weight, rounding = layer.weight[rows], relative_error(len(rows))
+    with np.errstate(all="ignore"):
+        v = signed @ weight
+        v_error = rounding * (theta @ np.abs(weight)) + len(rows) * TINY
+    if layer.offset is None or layer.offset_error is None:
+        return v, v_error, 0.0, 0.0
+    offset, more = layer.offset[rows], layer.offset_error[rows]
+    with np.errstate(all="ignore"):
+        constant = float(signed @ offset + signed @ more)
+        error = 2 * rounding * float(theta @ np.abs(offset) + theta @ np.abs(more)) + 2 * len(rows) * TINY
+    return v, v_error, constant, error
+
+
 def total(weights: Floats) -> float:
     """Return Σ λ_j rounded up."""
-    amount = math.fsum(weights)
+    amount = _sum(weights)
     return float(np.nextafter(amount, np.inf)) if amount else 0.0
+
+
+def _sum(numbers: Floats) -> float:
+    """Return the sum, rounded once; infinity where it, or a part of it, is no finite number."""
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return math.inf
 
 
 def pinned_layer(layer: OutputLayer, examples: Examples) -> OutputLayer:
@@ -232,7 +243,7 @@ def _weighted_fault(layer: OutputLayer, active: Indices, weighted: Weighted) -> 
         return f"expected a multiplier for each of some labels below {layer.n_labels} in ascending order, got others"
     if not (np.isfinite(theta) & (theta >= 0)).all() or not theta.any():
         return "expected multipliers ≥ 0, and one > 0, got others"
-    if layer.rule == "topk" and math.fsum(theta * _signs(active, rows)) != 0:
+    if layer.rule == "topk" and _sum(theta * _signs(active, rows)) != 0:
         return "expected multipliers of active and of inactive labels with equal sums, got others"
     return None
 

@@ -223,6 +223,10 @@ class Stretch(Sequence[SetStretch]):
                     raise CertificateError(wrong)
                 advance(min(AT_ONCE, len(self) - start))
         if self.bar is not None:
+            if self.bar.predicted.layer is not self.layer or self.bar.predicted.examples is not self.examples:
+                raise CertificateError(
+                    "the bar is not proven: expected predictions of this layer, among these examples"
+                )
             self.bar.predicted.check(exact=exact, n_jobs=n_jobs)
             held_out = None if calibration is None else read_examples(calibration, self.layer.d, name="calibration")
             fault = self.bar.fault(held_out)

@@ -121,6 +121,8 @@ def _header(name: str, arrays: dict[str, Array]) -> dict[str, Any]:
             )
         for field in ("n_labels", "d", "n_examples"):
             _require(isinstance(header[field], int), field, "a whole number")
+        for field in ("weight_sha256", "features_sha256"):
+            _require(isinstance(header[field], str), field, "a hash")
         _require(header["rule"] in ("sigmoid", "topk"), "rule", "sigmoid or topk")
         _require(header["ties"] in ("open", "inactive"), "ties", "a known treatment of ties")
     return header

@@ -130,8 +130,8 @@ def _is_surely_negative(layer: OutputLayer, shares: dict[int, Fraction], constan
     k = np.array([float(share / unit) for share in shares.values()])
     weight = layer.weight[list(shares)]
     beta = constant / unit
-    if not (_is_usual(k, 400) and _is_usual(weight, 400) and abs(beta) < 2**400):
-        return False
+    if not (k.all() and _is_usual(k, 400) and _is_usual(weight, 400) and abs(beta) < 2**400):
+        return False  # or a share is so small that it was rounded to 0
     pulls = k @ weight
     slack = relative_error(len(k)) * (np.abs(k) @ np.abs(weight))
     terms = [np.array([float(beta)])]

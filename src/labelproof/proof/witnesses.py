@@ -65,8 +65,8 @@ def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
 
 def _square_of_distance(x: Witness, centre: npt.NDArray[np.float64]) -> Fraction:
     away = np.arange(len(centre)) if isinstance(x, tuple) else np.flatnonzero(x != centre)
-    steps, denominator = integers([Fraction(x[j]) - Fraction(centre[j]) for j in away.tolist()])
-    return Fraction(sum(step * step for step in steps), denominator * denominator)
+    (ours, q), (theirs, r) = integers([x[j] for j in away.tolist()]), integers(centre[away].tolist())
+    return Fraction(sum((a * r - b * q) ** 2 for a, b in zip(ours, theirs, strict=True)), (q * r) ** 2)
 
 
 def _sigmoid_fault(layer: OutputLayer, active: Indices, x: Witness, logits: Logits) -> str | None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Explained, LayerFacts
+from labelproof.pages.names import label_name
 from labelproof.report.bars import share_bar
 from labelproof.report.svg import Svg
-from labelproof.report.wording import label_name
 
-__all__ = ["Change", "Conflict", "Pull", "draw_conflict"]
+__all__ = ["Change", "Conflict", "Pull", "draw_conflict", "pulls"]
 
 MOST_PULLS = 8  # of each side
 
@@ -75,8 +75,8 @@ def draw_conflict(document: AuditDocument, explained: Explained, anchor: str) ->
         labels=_named(names, explained["labels"]),
         examples=explained["examples"],
         n_labels=len(on) + len(off),
-        on=_pulls(_named(names, on), on_shares, "on", largest),
-        off=_pulls(_named(names, off), off_shares, "off", largest),
+        on=pulls(_named(names, on), on_shares, "on", largest),
+        off=pulls(_named(names, off), off_shares, "off", largest),
         strip=share_bar(parts, whole=1.0) if largest else None,
         reason=_reason(document["layer"], explained, bool(largest)),
         irreducible=bool(explained["irreducible"]),
@@ -89,23 +89,24 @@ def draw_conflict(document: AuditDocument, explained: Explained, anchor: str) ->
     )
 
 
+def pulls(names: Sequence[str], shares: Sequence[float | None], kind: str, largest: float) -> tuple[Pull, ...]:
+    """Lay out the labels of one side, those that pull hardest first; bars are relative to the largest share."""
+    order = sorted(range(len(names)), key=lambda i: _by_size(shares[i]))
+    shown = order if len(order) <= MOST_PULLS + 1 else order[:MOST_PULLS]
+    found = [_pull(names[i], shares[i], kind, largest) for i in shown]
+    rest = [shares[i] for i in order[len(shown) :]]
+    if rest:
+        together = None if None in rest else sum(s for s in rest if s is not None)
+        found.append(Pull(f"{len(rest)} others, together", together, None))
+    return tuple(found)
+
+
 def _named(names: Sequence[str], labels: Sequence[int]) -> tuple[str, ...]:
     return tuple(label_name(names, label) for label in labels)
 
 
 def _by_size(share: float | None) -> float:
     return -(share or 0.0)
-
-
-def _pulls(names: Sequence[str], shares: Sequence[float | None], kind: str, largest: float) -> tuple[Pull, ...]:
-    order = sorted(range(len(names)), key=lambda i: _by_size(shares[i]))
-    shown = order if len(order) <= MOST_PULLS + 1 else order[:MOST_PULLS]
-    pulls = [_pull(names[i], shares[i], kind, largest) for i in shown]
-    rest = [shares[i] for i in order[len(shown) :]]
-    if rest:
-        together = None if None in rest else sum(s for s in rest if s is not None)
-        pulls.append(Pull(f"{len(rest)} others, together", together, None))
-    return tuple(pulls)
 
 
 def _pull(name: str, share: float | None, kind: str, largest: float) -> Pull:

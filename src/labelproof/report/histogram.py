@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from labelproof.report.svg import Svg, element
 from labelproof.report.wording import SUPERSCRIPTS
 
-__all__ = ["Mark", "log_histogram"]
+__all__ = ["Mark", "level_lines", "log_histogram"]
 
 WIDTH, HEIGHT = 420.0, 224.0
 LEFT, RIGHT, TOP, BOTTOM = 40.0, 18.0, 48.0, 28.0
@@ -52,7 +52,7 @@ def log_histogram(
         counts[min(scale.n_bins - 1, math.floor(scale.bins(math.log10(value)) + EDGE))] += 1
     highest = max(counts)
     bars = [_bar(scale, i, count / highest, limit) for i, count in enumerate(counts) if count]
-    drawn = [*_levels(highest), *bars, *_ticks(scale), *_marks(scale, marks)]
+    drawn = [*level_lines(highest), *bars, *_ticks(scale), *_marks(scale, marks)]
     top = 0.0 if marks else TOP - 6
     frame = f"0 {top:g} {WIDTH:g} {HEIGHT - top:g}"
     return element("svg", *drawn, class_="histogram", viewBox=frame, role="img", aria_label=description)
@@ -98,7 +98,7 @@ def _bar(scale: _Scale, i: int, height: float, limit: float) -> Svg:
     )
 
 
-def _levels(highest: int) -> list[Svg]:
+def level_lines(highest: int) -> list[Svg]:
     """Draw lines at zero, at the largest round count that a bar reaches, and halfway."""
     step = 10 ** math.floor(math.log10(highest))
     level = next(n * step for n in (5, 2, 1) if n * step <= highest)

@@ -1,11 +1,12 @@
 """The report of an index's audit: which relevant documents no query vector returns, by width and by depth."""
 
 from labelproof.auditing.index_document import AtDepth, IndexDocument
+from labelproof.pages.names import visible
 from labelproof.report.bars import verdict_bar
 from labelproof.report.findings import Findings, Listing, Proof, Topic
 from labelproof.report.lines import KINDS, Line, share_lines
 from labelproof.report.summary import Figure
-from labelproof.report.wording import number, plural, share, visible
+from labelproof.report.wording import number, plural, share
 
 __all__ = ["index_page"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument
-from labelproof.report.wording import label_name
+from labelproof.pages.names import label_name
 
 __all__ = ["Agreement", "Difference", "agreement"]
 
@@ -32,6 +32,8 @@ class Agreement:
         How many of them all models can predict, no model can, and on how many the verdicts differ.
     differences
         The most frequent ones of the last.
+    is_by_count
+        Whether some of them are more frequent than others.
     """
 
     sets: int
@@ -39,6 +41,7 @@ class Agreement:
     no_one: int
     differing: int
     differences: tuple[Difference, ...]
+    is_by_count: bool
 
 
 def agreement(documents: Sequence[AuditDocument]) -> Agreement | None:
@@ -68,6 +71,7 @@ def agreement(documents: Sequence[AuditDocument]) -> Agreement | None:
         no_one=sum(set(one.status) == {0} for one in found),
         differing=len(differing),
         differences=tuple(differing[:MOST_ROWS]),
+        is_by_count=len({one.examples for one in differing}) > 1,
     )
 
 

@@ -1,14 +1,17 @@
 """All that the page shows of one audit, and of several side by side."""
 
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Group, LayerFacts
+from labelproof.pages.names import label_name
 from labelproof.report.bars import verdict_bar
 from labelproof.report.conflicts import Conflict, draw_conflict
 from labelproof.report.distributions import Distribution, distributions, positive
 from labelproof.report.sets import SetTable, set_table
+from labelproof.report.stretch_view import StretchView, stretch_figures, view_stretch
 from labelproof.report.summary import (
     Figure,
     GroupRow,
@@ -22,9 +25,9 @@ from labelproof.report.summary import (
     size_rows,
 )
 from labelproof.report.svg import Svg
-from labelproof.report.wording import label_name, number, share
+from labelproof.report.wording import number, share
 
-__all__ = ["ModelRow", "Section", "compare", "lay_out"]
+__all__ = ["ModelRow", "Section", "compare", "lay_out", "split_headline"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,9 @@ class Section:
 
     key: str  # begins all ids of the section
     document: AuditDocument
+    headline: str  # its first sentence
+    rest: str  # the others
+    stretch: StretchView | None
     figures: tuple[Figure, ...]
     sets_bar: Svg
     examples_bar: Svg
@@ -56,13 +62,16 @@ class ModelRow:
 
     key: str
     model: str
+    caption: str
     size: str
     rule: str
     sets: int
     argmaxable: int
+    undecided: int
     share: str
     bar: Svg
     examples_share: str
+    beyond: str  # share of the examples beyond the bar; "" where it was not measured
     margin: str
     passed: bool | None
 
@@ -85,10 +94,15 @@ def lay_out(document: AuditDocument, key: str) -> Section:
     }
     serving = document["serving"]
     lost = data["examples"] - data["argmaxable_examples"]
+    first, rest = split_headline(document["headline"])
+    stretch = view_stretch(document)
     return Section(
         key=key,
         document=document,
-        figures=key_figures(document),
+        headline=first,
+        rest=rest,
+        stretch=stretch,
+        figures=stretch_figures(stretch.facts, data) if stretch else key_figures(document),
         sets_bar=verdict_bar(data["argmaxable"], data["unargmaxable"], data["undecided"]),
         examples_bar=verdict_bar(data["argmaxable_examples"], *_lost_examples(data)),
         examples_share=share(data["examples"] - lost, data["examples"]),
@@ -106,25 +120,41 @@ def lay_out(document: AuditDocument, key: str) -> Section:
     )
 
 
-def compare(sections: Sequence[Section]) -> tuple[ModelRow, ...]:
-    """Put models side by side."""
-    return tuple(_model_row(section) for section in sections)
+def compare(sections: Sequence[Section], captions: Sequence[str]) -> tuple[ModelRow, ...]:
+    """Put models side by side; captions say what each of them is."""
+    return tuple(_model_row(section, caption) for section, caption in zip(sections, captions, strict=True))
 
 
-def _model_row(section: Section) -> ModelRow:
+def split_headline(text: str) -> tuple[str, str]:
+    """Return the first sentence, which is shown large, and the others.
+
+    Examples
+    --------
+    >>> split_headline("12.5 % of 1,000 are lost. Every other set can be predicted. None is open.")
+    ('12.5 % of 1,000 are lost.', 'Every other set can be predicted. None is open.')
+    """
+    first, *rest = re.split(r"(?<=\.) (?=[A-Z0-9])", text, maxsplit=1)
+    return first, "".join(rest)
+
+
+def _model_row(section: Section, caption: str) -> ModelRow:
     document = section.document
     layer, data, requirements = document["layer"], document["groups"][0], document["requirements"]
     margins = positive(data["margin"])
+    facts = document["stretch"]
     return ModelRow(
         key=section.key,
         model=layer["model"],
+        caption=caption,
         size=f"{layer['n_labels']:,} × {layer['n_features']:,}",
         rule=layer["rule"],
         sets=len(data["labels"]),
         argmaxable=data["argmaxable"],
+        undecided=data["undecided"],
         share=share(data["argmaxable"], len(data["labels"])),
         bar=section.sets_bar,
         examples_share=section.examples_share,
+        beyond=share(facts["beyond_examples"], facts["all_examples"]) if facts and facts["bar"] else "",
         margin=number(statistics.median(margins) if margins else None),
         passed=None if requirements is None else requirements["passed"],
     )

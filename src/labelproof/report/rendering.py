@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from labelproof.auditing.document import AuditDocument
 from labelproof.foundation.optional_packages import need
 from labelproof.pages import base_style
+from labelproof.pages.names import visible
 from labelproof.report.findings import Findings
 from labelproof.report.model_differences import agreement
+from labelproof.report.opening import Opening, open_comparison
 from labelproof.report.page import compare, lay_out
 from labelproof.report.sets import KINDS, MOST_SETS
 from labelproof.report.table import Cell, Table
-from labelproof.report.wording import number, plural, visible
+from labelproof.report.wording import number, plural, times
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["render_findings", "render_report", "write_findings", "write_report"]
 
 OPEN_CONFLICTS = 6  # the others are folded
+FIRST_ROWS = 10  # of pairs and dead labels; the others are folded
 
 
 def write_report(
@@ -33,6 +36,7 @@ def write_report(
     documents: Sequence[AuditDocument],
     *,
     title: str | None = None,
+    opening: Opening | None = None,
     tables: Sequence[Table] = (),
 ) -> None:
     """Write the report of one audit, or of several side by side, as one HTML file.
@@ -43,10 +47,10 @@ def write_report(
     ----------
     path
         The file, in a folder that exists.
-    documents, title, tables
+    documents, title, opening, tables
         As in `render_report`.
     """
-    _write_whole(Path(path), render_report(documents, title=title, tables=tables))
+    _write_whole(Path(path), render_report(documents, title=title, opening=opening, tables=tables))
 
 
 def write_findings(path: str | os.PathLike[str], page: Findings) -> None:
@@ -70,7 +74,13 @@ def _write_whole(place: Path, page: str) -> None:
         draft.unlink(missing_ok=True)
 
 
-def render_report(documents: Sequence[AuditDocument], *, title: str | None = None, tables: Sequence[Table] = ()) -> str:
+def render_report(
+    documents: Sequence[AuditDocument],
+    *,
+    title: str | None = None,
+    opening: Opening | None = None,
+    tables: Sequence[Table] = (),
+) -> str:
     """Return the report as HTML.
 
     Parameters
@@ -79,6 +89,8 @@ def render_report(documents: Sequence[AuditDocument], *, title: str | None = Non
         The audits, at least one.
     title
         What stands above; default: the model's name, or how many models there are.
+    opening
+        What is said first of several audits, with one caption for each; default: who loses the most label sets.
     tables
         Shown above the audits.
 
@@ -91,16 +103,21 @@ def render_report(documents: Sequence[AuditDocument], *, title: str | None = Non
     """
     if not documents:
         raise ValueError("documents must hold at least one audit, got none")
+    if opening is not None and len(opening.captions) != len(documents):
+        raise ValueError(f"opening must have {len(documents)} captions, one an audit, got {len(opening.captions)}")
     sections = [lay_out(document, f"audit{i}") for i, document in enumerate(documents, start=1)]
     style, script = base_style() + _static("report.css"), _static("report.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
     )
     names = [document["layer"]["model"] for document in documents]
+    if len(documents) > 1:
+        opening = opening or open_comparison(documents)
     return _environment().get_template("report.html.j2").render(
         title=title or (names[0] if len(names) == 1 else f"{len(names)} models side by side"),
         sections=sections,
-        models=compare(sections) if len(sections) > 1 else (),
+        opening=opening,
+        models=() if opening is None else compare(sections, opening.captions),
         agreement=agreement(documents),
         tables=tables,
         style=style,
@@ -132,8 +149,8 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    environment.filters.update(number=number, plural=plural, cell=_cell, part=_part)
-    environment.globals.update(kinds=KINDS, open_conflicts=OPEN_CONFLICTS, most_sets=MOST_SETS)
+    environment.filters.update(number=number, plural=plural, times=times, cell=_cell, part=_part)
+    environment.globals.update(kinds=KINDS, open_conflicts=OPEN_CONFLICTS, first_rows=FIRST_ROWS, most_sets=MOST_SETS)
     return environment
 
 

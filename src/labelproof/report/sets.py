@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from labelproof.auditing.document import AuditDocument, Group
-from labelproof.report.wording import label_name, number, visible
+from labelproof.pages.names import label_name, visible
+from labelproof.report.wording import number, times
 
 __all__ = ["KINDS", "MOST_SETS", "Column", "SetTable", "as_script_data", "set_table"]
 
@@ -14,7 +15,7 @@ FIRST_ROWS = 100  # shown without a script, and printed
 MOST_SETS = 50_000  # of a group: a page of more is slow to open
 ORDER = {0: 0, -1: 1, 1: 2}  # what cannot be predicted comes first
 KINDS = {1: "can", 0: "cannot", -1: "undecided"}  # verdicts, in words and in the style sheet
-Kind = Literal["text", "verdict", "labels", "count", "number", "holds"]
+Kind = Literal["text", "verdict", "labels", "count", "number", "stretch", "holds"]
 HOLDS = {True: "holds", False: "not shown", None: "–"}
 Explanations = Mapping[tuple[str, int], tuple[str, int]]
 
@@ -33,6 +34,8 @@ class Column:
         value = self.values[i]
         if self.kind == "count":
             return "–" if value is None else f"{value:,}"
+        if self.kind == "stretch":
+            return times(value)
         if self.kind == "number":
             return number(value)
         return HOLDS[value] if self.kind == "holds" else str(value)
@@ -68,6 +71,11 @@ class SetTable:
     def rows(self) -> range:
         """The label sets that are shown without a script."""
         return range(min(FIRST_ROWS, self.n_sets))
+
+    @property
+    def is_by_count(self) -> bool:
+        """Whether the order among sets of one verdict tells which are more frequent."""
+        return any(column.key == "examples" and len(set(column.values)) > 1 for column in self.columns)
 
     @property
     def n_sets(self) -> int:
@@ -132,6 +140,8 @@ def _columns(group: Group, place: Mapping[int, int], explanations: Explanations,
         values: Sequence[float | None] = group[key] or []  # type: ignore[literal-required]
         if any(value is not None for value in values):
             columns.append(Column(key, title, "number", ordered(values, _rounded)))
+    if group["stretch_lower"] is not None:
+        columns.append(Column("stretch", "Stretch", "stretch", ordered(group["stretch_lower"])))
     if group["survives"] is not None:
         columns.append(Column("survives", serving, "holds", ordered(group["survives"])))
     if len({size for _, size in found} - {None}) > 1:  # often all are alike: one more than there are features

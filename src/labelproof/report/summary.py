@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, BySize, Group
+from labelproof.pages.names import label_name
 from labelproof.report.bars import interval_bar, share_bar, verdict_bar
 from labelproof.report.svg import Svg
-from labelproof.report.wording import label_name, plural, share
+from labelproof.report.wording import plural, share
 
 __all__ = [
     "Figure",
@@ -90,13 +91,15 @@ def key_figures(document: AuditDocument) -> tuple[Figure, ...]:
     figures = [
         Figure(f"{n_sets:,}", f"distinct label sets in {plural(data['examples'], 'example')}"),
         Figure(share(data["argmaxable"], n_sets), f"of them can be predicted ({data['argmaxable']:,})", "can"),
-        Figure(f"{n_cannot:,}", "cannot be predicted, whatever the input", _if_any("cannot", n_cannot)),
-        Figure(share(lost, data["examples"]), affected, _if_any("cannot", lost)),
-        Figure(f"{layer['n_labels']:,} × {layer['n_features']:,}", "labels × features of the output layer"),
     ]
+    if n_cannot:
+        figures.append(Figure(f"{n_cannot:,}", "cannot be predicted, whatever the input", "cannot"))
     if data["undecided"]:
-        figures.insert(3, Figure(f"{data['undecided']:,}", "undecided: time ran out", "undecided"))
-    return tuple(figures)
+        figures.append(Figure(f"{data['undecided']:,}", "undecided: time ran out", "undecided"))
+    if lost:
+        figures.append(Figure(share(lost, data["examples"]), affected, "cannot"))
+    size = f"{layer['n_labels']:,} × {layer['n_features']:,}"
+    return (*figures, Figure(size, "labels × features of the output layer"))
 
 
 def size_rows(group: Group) -> tuple[SizeRow, ...]:
@@ -146,10 +149,6 @@ def label_rows(document: AuditDocument) -> tuple[LabelRow, ...]:
         )
         for row, size in zip(rows, sizes, strict=True)
     )
-
-
-def _if_any(kind: str, count: int) -> str:
-    return kind if count else ""
 
 
 def _size_row(rows: Sequence[BySize]) -> SizeRow:

@@ -1,10 +1,11 @@
 """The report of a vocabulary's audit: which tokens are never first, and which others keep them from it."""
 
 from labelproof.auditing.vocabulary import NeverToken, VocabularyDocument
+from labelproof.pages.names import label_name
 from labelproof.report.bars import verdict_bar
 from labelproof.report.findings import Findings, Listing, Proof, Topic
 from labelproof.report.summary import Figure
-from labelproof.report.wording import label_name, number, plural, share
+from labelproof.report.wording import number, plural, share
 
 __all__ = ["vocabulary_page"]
 

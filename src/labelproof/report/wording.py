@@ -1,42 +1,10 @@
-"""Texts and numbers as people read them; what a text hides, such as a change of its direction, is made visible."""
+"""Counts, shares and numbers as people read them."""
 
 import math
-import unicodedata
-from collections.abc import Sequence
 
-__all__ = ["label_name", "number", "plural", "share", "visible"]
+__all__ = ["number", "plural", "share", "times"]
 
-HIDDEN = {"Cc", "Cf", "Cn", "Cs", "Zl", "Zp"}
-JOINERS = {"\u200c", "\u200d"}  # Persian and many Indian names need them
-LONGEST_NAME = 160
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def visible(text: str) -> str:
-    """Write characters that cannot be seen, or that reorder others, as their code points.
-
-    Examples
-    --------
-    >>> visible("cat\u202egod"), visible("naïve café")
-    ('cat⟨U+202E⟩god', 'naïve café')
-    """
-    if text.isprintable():
-        return text
-    return "".join(_visible_character(character) for character in text)
-
-
-def label_name(names: Sequence[str], label: int) -> str:
-    """Return the name of a label as it is shown; the end of a very long one is left out.
-
-    Examples
-    --------
-    >>> label_name(["cat", " "], 0), label_name(["cat", " "], 1)
-    ('cat', 'label 1 (no name)')
-    """
-    name = visible(names[label][: LONGEST_NAME + 1])
-    if len(name) > LONGEST_NAME:
-        name = f"{name[: LONGEST_NAME - 1]}…"
-    return name if name.strip() else f"label {label} (no name)"
 
 
 def plural(count: int, noun: str) -> str:
@@ -85,7 +53,17 @@ def number(value: float | None) -> str:
     return f"{float(f'{value:.2e}'):,.{max(0, 2 - power)}f}"
 
 
-def _visible_character(character: str) -> str:
-    if character in JOINERS or unicodedata.category(character) not in HIDDEN:
-        return character
-    return f"⟨U+{ord(character):04X}⟩"
+def times(value: float | None) -> str:
+    """Write a proven stretch with three digits that count, rounded down; None is infinite.
+
+    Examples
+    --------
+    >>> times(1.6399), times(12.345), times(0.9056), times(0.0), times(None)
+    ('1.63', '12.3', '0.905', '0', '∞')
+    """
+    if value is None:
+        return "∞"
+    if value <= 0:
+        return "0"
+    digits = min(9, max(0, 2 - math.floor(math.log10(value))))
+    return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:,.{digits}f}"

@@ -114,8 +114,11 @@ def append_row(QT, RT, lam, active, q, c, z, zz, row, multiplier):  # pragma: no
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
-def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
-    """Remove the active row at this place, restoring the triangle by rotations; return the new q."""
+def drop_row(QT, RT, lam, active, q, place, c, z, zz):  # pragma: no cover - compiled
+    """Remove the active row at this place, restoring the triangle by rotations; return the new q.
+
+    The split c, z of another row by `project` is brought along, and its new ‖z‖² is returned too.
+    """
     m = QT.shape[1]
     for b in range(place, q - 1):
         for a in range(b + 2):
@@ -136,7 +139,13 @@ def drop_row(QT, RT, lam, active, q, place):  # pragma: no cover - compiled
             u, w = QT[b, j], QT[b + 1, j]
             QT[b, j] = cs * u + sn * w
             QT[b + 1, j] = cs * w - sn * u
-    return q - 1
+        u, w = c[b], c[b + 1]
+        c[b] = cs * u + sn * w
+        c[b + 1] = cs * w - sn * u
+    last = c[q - 1]
+    for j in range(m):
+        z[j] += last * QT[q - 1, j]
+    return q - 1, zz + last * last
 
 
 @compiled_part(_nrt=True)
@@ -249,9 +258,9 @@ def continue_active_set(
                     n_candidates += 1
         g = G[entering]
         multiplier = 0.0
+        zz = project(QT, q, g, c, z)
         while True:  # every turn but the last drops a row
             steps += 1
-            zz = project(QT, q, g, c, z)
             solve_upper(RT, c, q, r)
             longest = np.inf
             place = np.int64(-1)
@@ -285,5 +294,5 @@ def continue_active_set(
                 q += 1
                 break
             is_active[active[place]] = False
-            q = drop_row(QT, RT, lam, active, q, place)
+            q, zz = drop_row(QT, RT, lam, active, q, place, c, z, zz)
     return STOPPED, q, steps, -1

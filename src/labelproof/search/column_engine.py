@@ -8,7 +8,7 @@ from math import frexp, inf
 import numpy as np
 
 from labelproof.foundation.threads import in_threads, one_blas_thread
-from labelproof.proof.conflicts import conflict_faults
+from labelproof.proof.conflicts import conflict_faults, exact_multipliers
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
@@ -20,6 +20,8 @@ from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, o
 
 __all__ = ["decide_by_columns", "is_proof", "proven"]
 
+NARROW = 600  # features up to which layers with balls are first decided without them
+MOST_BOXED = 64  # features up to which the bounds of balls are tried
 AT_ONCE = 32  # label sets whose witnesses are proven together
 Others = Callable[[OutputLayer, LabelSets, float | None], list[Finding]]
 
@@ -41,26 +43,52 @@ def decide_by_columns(
         Decides sets of a layer without balls, in at most so many seconds each.
     """
     start = now()
+    floats = float_rows(layer)
+    is_narrow = bool(layer.balls) and layer.d <= NARROW
+    found = [Finding(reason="not decided yet")] * len(sets)
+    if is_narrow:
+        found = _by_rows(layer, replace(layer, balls=()), floats, sets, others, time_limit)
+    left = [i for i, one in enumerate(found) if one.reason]
+    advance(len(sets) - len(left))
+    seconds = time_left(time_limit, start, len(sets))
+    if left and seconds != 0:
+        _fill(found, left, _by_columns(layer, floats, sets.take(left), n_jobs, seconds, advance))
+    left = [i for i in left if found[i].reason]
+    seconds = time_left(time_limit, start, len(sets))
+    if left and seconds != 0 and (not is_narrow or layer.d <= MOST_BOXED):
+        wider = _boxed(layer) if layer.balls and layer.d <= MOST_BOXED else replace(layer, balls=())
+        _fill(found, left, _by_rows(layer, wider, floats, sets.take(left), others, seconds))
+    if time_limit is not None and time_left(time_limit, start, len(sets)) == 0:
+        found = [Finding(reason=out_of_time(time_limit)) if one.reason else one for one in found]
+    advance(len(left))
+    return found
+
+
+def _fill(found: list[Finding], places: list[int], new: list[Finding]) -> None:
+    for i, one in zip(places, new, strict=True):
+        found[i] = one
+
+
+def _by_columns(
+    layer: OutputLayer,
+    floats: FloatRows,
+    sets: LabelSets,
+    n_jobs: int | None,
+    time_limit: float | None,
+    advance: Callable[[int], None],
+) -> list[Finding]:
+    """Return what the search in columns finds and proves; ``advance`` is told of what it has."""
+    found: list[Finding] = []
     with one_blas_thread():
-        floats = float_rows(layer)
         search = ColumnSearch(layer, floats)
 
         def work(first: int) -> list[Finding]:
             block = sets.slice(first, min(first + AT_ONCE, len(sets)))
             return proven(layer, floats, block, [_found(search, active, time_limit) for active in block])
 
-        found: list[Finding] = []
         for some in in_threads(work, range(0, len(sets), AT_ONCE), n_jobs):
             found += some
             advance(sum(not one.reason for one in some))
-    left = [i for i, one in enumerate(found) if one.reason]
-    seconds = time_left(time_limit, start, len(sets))
-    if left and seconds != 0:
-        for i, one in zip(left, _by_rows(layer, floats, sets.take(left), others, seconds), strict=True):
-            found[i] = one
-    if time_limit is not None and time_left(time_limit, start, len(sets)) == 0:
-        found = [Finding(reason=out_of_time(time_limit)) if one.reason else one for one in found]
-    advance(len(left))
     return found
 
 
@@ -96,19 +124,46 @@ def is_proof(layer: OutputLayer, floats: FloatRows, one: LabelSets, found: Findi
 
 
 def _by_rows(
-    layer: OutputLayer, floats: FloatRows, sets: LabelSets, others: Others, seconds: float | None
+    layer: OutputLayer,
+    wider: OutputLayer,
+    floats: FloatRows,
+    sets: LabelSets,
+    others: Others,
+    seconds: float | None,
 ) -> list[Finding]:
-    """Decide on the larger domain without balls: its conflicts hold within, its witnesses if they are within."""
-    found = others(replace(layer, balls=()), sets, seconds)
+    """Decide on a larger domain without balls: its conflicts hold within, its witnesses if they are within."""
+    found = others(wider, sets, seconds)
     if not layer.balls:
         return found
     shrinks = _shrinks(layer)
     for i, one in enumerate(found):
+        if one.conflict is not None and wider.high is not layer.high and (one.conflict >= layer.low_row(0)).any():
+            found[i] = one = _weighted(wider, sets[i], one.conflict)
         if one.witness is not None and shrinks:
             found[i] = one = Finding(witness=_shrunk(layer, one.witness))
         if not one.reason and not is_proof(layer, floats, sets.slice(i, i + 1), one):
             found[i] = Finding(reason="no proof: the region comes too close to the edge of the domain's ball")
     return found
+
+
+def _boxed(layer: OutputLayer) -> OutputLayer:
+    """Return the layer on the bounds that its balls imply."""
+    low = np.full(layer.d, -inf) if layer.low is None else layer.low.copy()
+    high = np.full(layer.d, inf) if layer.high is None else layer.high.copy()
+    for ball in layer.balls:
+        part = slice(ball.start, ball.stop)
+        low[part] = np.maximum(low[part], np.nextafter(ball.centre - ball.radius, -inf))
+        high[part] = np.minimum(high[part], np.nextafter(ball.centre + ball.radius, inf))
+    return replace(layer, balls=(), low=low, high=high)
+
+
+def _weighted(layer: OutputLayer, active: np.ndarray, rows: np.ndarray) -> Finding:
+    """Return a conflict with bounds as one of its labels and sums, with their multipliers."""
+    multipliers = exact_multipliers(layer, active, rows)
+    if multipliers is None:
+        return Finding(reason="no proof: the conflict's multipliers are not good enough")
+    kept = [k for k, row in enumerate(rows.tolist()) if row != layer.scale_row and row < layer.low_row(0)]
+    return Finding(conflict=rows[kept], multipliers=tuple(multipliers[k] for k in kept))
 
 
 def _shrinks(layer: OutputLayer) -> bool:

@@ -18,6 +18,7 @@ from labelproof.proof.rounding import FloatRows
 from labelproof.search.exact_weights import exact_weights
 from labelproof.search.findings import Finding
 from labelproof.search.least_norm import Box, Nearest, nearest_point
+from labelproof.search.scaled_points import ScaledPoints
 from labelproof.search.time_limits import stop_after
 
 __all__ = ["ColumnSearch"]
@@ -25,7 +26,7 @@ __all__ = ["ColumnSearch"]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 FEW = 600  # columns that are all taken at once
-PER_LABEL = 12  # columns that an active label brings along
+PER_LABEL = {True: 8, False: 12}  # columns that an active label brings along, where all bounds are 0 and elsewhere
 NEW_ROWS = 40
 MOST_ROUNDS = 120
 MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
@@ -48,6 +49,7 @@ class _Problem:
     theta: Floats  # (n_parts,): how hard it is to leave the middle, for each ball and for the rest
     level: int = 0
     threshold: float = 0.0  # where the threshold would be without rows, over STEEP
+    state: ScaledPoints | None = None  # of the search among multiples of inputs
 
 
 class ColumnSearch:
@@ -80,7 +82,7 @@ class ColumnSearch:
     def _best_columns(self, optional: npt.NDArray[np.bool_]) -> Indices:
         """Return the columns with the largest weights of each label, of those that may be left out."""
         columns = np.flatnonzero(optional)
-        count = min(PER_LABEL, len(columns))
+        count = min(PER_LABEL[self.is_scaled], len(columns))
         best = np.empty((self.layer.n_labels, count), np.int64)
         for i, row in enumerate(self.layer.weight):
             best[i] = columns[np.argpartition(-row[columns], count - 1)[:count]] if count else 0
@@ -103,6 +105,8 @@ class ColumnSearch:
         return found or Finding(reason="the search in columns ended without a result")
 
     def _search(self, active: Indices, deadline: float) -> Finding | None:
+        if self.layer.rule == "sparsemax" and not len(active):  # no support sums to 1/t
+            return Finding(conflict=np.array([self.layer.n_labels + 2]), multipliers=(Fraction(1),))
         problem = self._start(active)
         for _ in range(MOST_ROUNDS):
             stop_after(deadline)
@@ -144,7 +148,8 @@ class ColumnSearch:
             kept = lam > share * lam.max(initial=0.0)
             if kept.all() or not kept.any():
                 continue
-            rows = replace(problem, rows=problem.rows[kept], lam=np.append(lam[kept], problem.lam[len(lam)]))
+            few = np.append(lam[kept], problem.lam[len(lam)])
+            rows = replace(problem, rows=problem.rows[kept], lam=few, state=None)
             found = self._conflict(rows, self._solve(rows))
             if isinstance(found, Finding):
                 return found
@@ -165,35 +170,23 @@ class ColumnSearch:
 
     def _solve_scaled(self, problem: _Problem) -> Nearest:
         """Find a point at which all rows are positive, or the multipliers of a conflict, among multiples of inputs."""
-        from labelproof.search.active_set_kernels import SOLVED, dual_active_set
-
-        rows, columns = problem.rows, problem.columns
+        columns, state = problem.columns, problem.state
+        if state is None or state.columns is not columns:
+            ends = [self.low[columns], self.high[columns]]
+            if self.offset is not None:
+                ends = [np.append(end, value) for end, value in zip(ends, (0.0, np.inf), strict=True)]
+            if self.layer.has_threshold:
+                ends = [np.append(end, value) for end, value in zip(ends, (-np.inf, np.inf), strict=True)]
+            state = problem.state = ScaledPoints(columns, *ends)
+        rows = problem.rows[state.n_rows :]
         scale = problem.signs[rows] / self.norms[rows]
         parts = [(self.table[columns[:, None], rows] * scale).T]
-        ends = [self.low[columns], self.high[columns]]
         if self.offset is not None:
             parts.append((self.offset[rows] * scale)[:, None])
-            ends = [np.append(end, value) for end, value in zip(ends, (0.0, np.inf), strict=True)]
         if self.layer.has_threshold:
             parts.append(-STEEP * scale[:, None])
-            ends = [np.append(end, value) for end, value in zip(ends, (-np.inf, np.inf), strict=True)]
-        G, (low, high) = np.concatenate(parts, axis=1), ends
-        m = G.shape[1]
-        sizes = np.linalg.norm(G, axis=1)
-        sizes[sizes < 1e-300] = 1.0
-        bounds = np.concatenate([np.eye(m)[low == 0], -np.eye(m)[high == 0]])
-        targets = np.append(np.ones(len(rows)), np.zeros(len(bounds)))
-        v, lam, active, multipliers = np.zeros(m), np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1)
-        outcome, q, _, entering = dual_active_set(
-            np.concatenate([G / sizes[:, None], bounds]),
-            *(targets, 0, v, np.zeros((m, m)), np.zeros((m, m)), lam, active, 0, 0.5, 1e-9, 50 * m + 2000, multipliers),
-        )
-        found = np.zeros(len(targets) + 1)
-        if outcome == SOLVED:
-            return Nearest(np.clip(v, low, high), found[: len(rows)], 0.0)
-        found[active[:q]] = multipliers[:q]
-        found[entering] = 1.0
-        return Nearest(v, (found[: len(rows)] / sizes).clip(min=0.0), np.inf)
+        state.add(np.concatenate(parts, axis=1))
+        return state.solve()
 
     def _solve_once(self, problem: _Problem) -> Nearest:
         """Find the nearest point for the rows and columns of a problem, and keep its multipliers as a start."""

@@ -27,6 +27,7 @@ from labelproof.search.propose import (
     search_one,
     search_system,
 )
+from labelproof.search.shared_conflicts import settle_together
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, out_of_time, time_left
 
 __all__ = ["Prepared", "blocks", "decide", "prepare"]
@@ -88,19 +89,30 @@ def decide(
         return _decide_wide(layer, sets, n_jobs, time_limit, advance)
     with announcing_compilation(), one_blas_thread():
         prepared = prepared or prepare(layer)
-        first = sets.slice(0, min(FIRST, len(sets)))
-        others = blocks(sets.slice(len(first), len(sets)), _block_size(prepared.system.width))
-        evidence, tight = _decide_block(prepared, first, np.empty(0, np.int64), time_limit)
-        advance(len(first))
-        hot = hot_rows(tight)
+        settled = settle_together(layer, prepared.system, sets, time_limit)
+        advance(len(settled))
+        left = [i for i in range(len(sets)) if i not in settled]
+        found = iter(_decide_each(prepared, sets.take(left) if settled else sets, n_jobs, time_limit, advance))
+        return [Finding(conflict=settled[i]) if i in settled else next(found) for i in range(len(sets))]
 
-        def work(block: LabelSets) -> list[Finding]:
-            return _decide_block(prepared, block, hot, time_limit)[0]
 
-        for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
-            evidence += found
-            advance(len(block))
-        return evidence
+def _decide_each(
+    job: Prepared, sets: LabelSets, n_jobs: int | None, time_limit: float | None, advance: Callable[[int], None]
+) -> list[Finding]:
+    """Search and prove for every label set by itself, the first block before all others."""
+    first = sets.slice(0, min(FIRST, len(sets)))
+    others = blocks(sets.slice(len(first), len(sets)), _block_size(job.system.width))
+    evidence, tight = _decide_block(job, first, np.empty(0, np.int64), time_limit)
+    advance(len(first))
+    hot = hot_rows(tight)
+
+    def work(block: LabelSets) -> list[Finding]:
+        return _decide_block(job, block, hot, time_limit)[0]
+
+    for block, found in zip(others, in_threads(work, others, n_jobs), strict=True):
+        evidence += found
+        advance(len(block))
+    return evidence
 
 
 def _decide_wide(
@@ -156,7 +168,8 @@ def _decide_block(
     seconds = time_left(time_limit, start, len(sets))
     for i, known in enumerate(evidence):
         if known.reason:
-            found = _escalate(job, sets.slice(i, i + 1), guesses.rows[i], deadline_after(seconds))
+            weakly = guesses.outcome[i] == 0 and not _any_strict(job.layer, guesses.rows[i], sets[i])
+            found = _escalate(job, sets.slice(i, i + 1), guesses.rows[i], deadline_after(seconds), weakly)
             evidence[i] = found or Finding(reason=out_of_time(time_limit))
     return evidence, guesses.tight
 
@@ -177,9 +190,15 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses) -> list[Finding]:
     return evidence
 
 
-def _escalate(job: Prepared, one: LabelSets, start: Indices, deadline: float) -> Finding | None:
+def _escalate(
+    job: Prepared, one: LabelSets, start: Indices, deadline: float, conflicts_weakly: bool = False
+) -> Finding | None:
     """Decide one label set with ever more digits, at last exactly; None if the deadline passes before."""
     try:
+        if conflicts_weakly:
+            boundary = _on_the_boundary(job, one, start, deadline)
+            if not boundary.reason:
+                return boundary
         for evidence, rows in _finer_searches(job, one, start, deadline):
             if not evidence.reason:
                 return evidence
@@ -187,6 +206,25 @@ def _escalate(job: Prepared, one: LabelSets, start: Indices, deadline: float) ->
         found = settle(job.layer, job.system, one[0], start, deadline)
     except OutOfTimeError:
         return None
+    return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
+
+
+def _any_strict(layer: OutputLayer, rows: Indices, active: Indices) -> bool:
+    return any(layer.is_strict(row, active) for row in rows.tolist())
+
+
+def _on_the_boundary(job: Prepared, one: LabelSets, start: Indices, deadline: float) -> Finding:
+    """Decide a label set whose weak rows leave no inside: they are to be 0 at least, and those that are exactly 0.
+
+    A conflict of weak rows alone makes each of them an equality wherever all of them hold. The rows that are tight at
+    the point found are what `settle` needs to find it in exact numbers, mostly in one solution.
+    """
+    layer, active = job.layer, one[0]
+    wanted = np.array([float(layer.is_strict(row, active)) for row in job.system.numbers.tolist()])
+    guesses = search_one(layer, job.system, one, start, deadline, wanted)
+    if guesses.outcome[0] == 0:
+        return _prove_conflict(job, one, guesses.rows[0])
+    found = settle(layer, job.system, active, guesses.rows[0], deadline)
     return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
 
 

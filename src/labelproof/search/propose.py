@@ -239,7 +239,14 @@ def _search_each(layer: OutputLayer, system: SearchSystem, sets: LabelSets, time
     return Guesses(outcome, points, [g.rows[0] for g in guesses], np.zeros(len(system.rows), np.int64))
 
 
-def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start: Indices, deadline: float) -> Guesses:
+def search_one(
+    layer: OutputLayer,
+    system: SearchSystem,
+    sets: LabelSets,
+    start: Indices,
+    deadline: float,
+    wanted: Floats | None = None,
+) -> Guesses:
     """Search once more for one label set, to the largest margin and with all rows scored in float64.
 
     Parameters
@@ -250,9 +257,13 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
         Row numbers for the working set to begin with, besides the active labels.
     deadline
         Value of `time_limits.now` after which to raise OutOfTimeError.
+    wanted
+        What each row is to reach, 1 for all if it is not given; 0 is for a row that may be 0.
     """
     from labelproof.search.active_set_kernels import CONFLICT, SOLVED, STOPPED, dual_active_set
 
+    wanted = np.ones(len(system.rows)) if wanted is None else wanted
+    enough = np.where(wanted > 0, 0.5 * wanted, -1e-9)
     m, equalities = system.width, _equalities(layer, system, sets)[0]
     n_equal = len(equalities)
     signs = np.where(np.arange(len(system.rows)) < layer.n_labels, -1.0, 1.0)
@@ -265,8 +276,7 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
     steps_at_a_time = 100 * m + 2000 if deadline == np.inf else 1 + STEPS_OF_ONE_FEATURE // m**2
     while True:
         G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
-        targets = np.ones(len(G))
-        targets[:n_equal] = 0.0
+        targets = np.append(np.zeros(n_equal), wanted[places])
         steps, outcome = 0, STOPPED
         while outcome == STOPPED and steps < 100 * m + 2000:
             stop_after(deadline)
@@ -277,14 +287,13 @@ def search_one(layer: OutputLayer, system: SearchSystem, sets: LabelSets, start:
         tight = np.where(active[:q] < n_equal, -1 - active[:q], places[np.maximum(active[:q] - n_equal, 0)])
         if outcome != SOLVED:
             break
-        products = signs * (system.rows @ v)
-        products[inside] = np.inf
-        products[system.weak_zeros] = np.inf
-        worst = products.min()
-        if worst >= 0.5:
+        lacks = wanted - signs * (system.rows @ v)
+        lacks[inside] = -np.inf
+        lacks[system.weak_zeros] = -np.inf
+        if (lacks <= wanted - enough).all():
             break
-        new = np.argsort(products)[: max(60, m // 2)]
-        new = new[products[new] < 1 - 0.3 * (1 - worst)]
+        new = np.argsort(-lacks)[: max(60, m // 2)]
+        new = new[lacks[new] > np.minimum(0.3 * lacks.max(), (wanted - enough)[new])]
         inside[new] = True
         places = np.concatenate([places, new])
     if outcome == CONFLICT:

@@ -51,7 +51,8 @@ def verify(
     Parameters
     ----------
     weight
-        Output layer of shape (n_labels, d), of at most 64 bits a number. The stored numbers are taken as exact.
+        Output layer of shape (n_labels, d), of at most 64 bits a number. The stored numbers are taken as exact. What is
+        sparse is copied into a dense array.
     labels
         Label sets: bool or 0/1 array (n_sets, n_labels), scipy sparse matrix of that shape, or a list of lists of
         active label indices.
@@ -149,7 +150,7 @@ def _layer(weight: Any, rule: Rule | DecisionRule, *, thresholds: Any, **options
         raise ValueError(f"rule must have label sets that linear inequalities describe, got {type(rule).__name__}")
     if thresholds is not None:
         raise ValueError(f"thresholds must be left to the rule, got both thresholds and {type(rule).__name__}")
-    cuts = geometry.logit_cuts(len(weight)) if geometry.rule == "sigmoid" else None
+    cuts = geometry.logit_cuts(np.shape(weight)[0]) if geometry.rule == "sigmoid" else None
     return make_layer(weight, rule=geometry.rule, theta=cuts, temperature=geometry.temperature or 1.0, **options)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.foundation.progress import progress_bar
-from labelproof.proof.examples import Examples, read_examples
+from labelproof.proof.examples import Examples, each_row, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.stretch_bar import bar_rank, bar_value, predicted_sets
@@ -15,7 +15,7 @@ from labelproof.proof.stretch_bounds import StretchBounds
 from labelproof.proof.stretch_result import Bar, Stretch
 from labelproof.stretching.search import SLACKS, Evidence, find_evidence
 
-__all__ = ["stretch"]
+__all__ = ["measure", "stretch"]
 
 
 def stretch(
@@ -86,18 +86,35 @@ def stretch(
     layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties)
     sets = read_label_sets(labels, layer.n_labels)
     examples = read_examples(features, layer.d)
+    how: dict[str, Any] = {"k": k, "alpha": alpha, "tolerance": float(tolerance), "n_jobs": n_jobs}
+    return measure(layer, sets, examples, calibration=calibration, **how, progress=progress)
+
+
+def measure(
+    layer: OutputLayer,
+    sets: LabelSets,
+    examples: Examples,
+    *,
+    calibration: Any = None,
+    k: int | None = None,
+    alpha: float = 0.01,
+    tolerance: float = 0.005,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Stretch:
+    """Measure the stretch for a layer that is held already; see `stretch`."""
     bounds = StretchBounds(layer, examples, slacks=SLACKS)
     _require_some_label(layer, examples)
     held_out = None if calibration is None else _held_out(calibration, examples, alpha)
     predicted = None if held_out is None else predicted_sets(layer, held_out, k=k)
     distinct, places = _distinct(sets, predicted)
     with progress_bar("measuring", len(distinct), show=progress) as advance:
-        found = find_evidence(bounds, distinct, tolerance=float(tolerance), n_jobs=n_jobs, advance=advance)
+        found = find_evidence(bounds, distinct, tolerance=tolerance, n_jobs=n_jobs, advance=advance)
     evidence = [found[place] for place in places]
     bar = None
     if held_out is not None and predicted is not None:
         of_predictions = _pack(layer, predicted, examples, evidence[len(sets) :], None)
-        bar = _bar(of_predictions, held_out, alpha, k if rule == "topk" else None)
+        bar = _bar(of_predictions, held_out, alpha, k if layer.rule == "topk" else None)
     return _pack(layer, sets, examples, evidence[: len(sets)], bar)
 
 
@@ -118,26 +135,14 @@ def _require_some_label(layer: OutputLayer, examples: Examples) -> None:
 def _held_out(calibration: Any, examples: Examples, alpha: float) -> Examples:
     held_out = read_examples(calibration, examples.d, name="calibration")
     bar_rank(len(held_out), alpha)  # says if there are too few
-    known = {row.tobytes() for row in _rows(examples)}
-    again = [i for i, row in enumerate(_rows(held_out)) if row.tobytes() in known]
+    known = {row.tobytes() for row in each_row(examples)}
+    again = [i for i, row in enumerate(each_row(held_out)) if row.tobytes() in known]
     if again:
         raise ValueError(
             f"calibration must hold inputs that are not in features, got {len(again):,} that are, "
             f"the first in row {again[0]}"
         )
     return held_out
-
-
-def _rows(examples: Examples) -> Any:
-    """Yield the features of each example in a form that equal ones share."""
-    for block in examples.blocks():
-        for i in range(block.shape[0]):
-            if examples.is_sparse:
-                part = slice(block.indptr[i], block.indptr[i + 1])
-                full = np.zeros(0)
-                yield np.concatenate([full, block.indices[part], block.data[part]])
-            else:
-                yield block[i] + 0.0
 
 
 def _distinct(sets: LabelSets, others: LabelSets | None) -> tuple[LabelSets, list[int]]:

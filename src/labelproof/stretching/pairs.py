@@ -15,12 +15,12 @@ from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import in_threads, usable_cores
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
-from labelproof.proof.pair_bounds import LogitTable, logit_table
+from labelproof.proof.pair_bounds import MOST_LOGITS, LogitTable, logit_table
 from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.stretching.pair_kernels import cover_pairs
 
-__all__ = ["DeadLabel", "PairStretch", "dead_labels", "stretch_pairs"]
+__all__ = ["DeadLabel", "PairStretch", "dead_labels", "find_dead", "measure_pairs", "stretch_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -113,6 +113,19 @@ def stretch_pairs(
     """
     layer = make_layer(weight, bias=bias, thresholds=thresholds)
     examples, sets = read_examples(features, layer.d), read_label_sets(labels, layer.n_labels)
+    return measure_pairs(layer, sets, examples, every=every, n_jobs=n_jobs, progress=progress)
+
+
+def measure_pairs(
+    layer: OutputLayer,
+    sets: LabelSets,
+    examples: Examples,
+    *,
+    every: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> PairStretch:
+    """Measure pairs for a layer that is held already; see `stretch_pairs`."""
     pairs, counts = _occurring(sets)
     if every:
         pairs, counts = _every(layer.n_labels, pairs, counts)
@@ -216,12 +229,22 @@ def dead_labels(
     """
     layer = make_layer(weight, bias=bias, thresholds=thresholds)
     examples, sets = read_examples(features, layer.d), read_label_sets(labels, layer.n_labels)
-    predicted = np.bincount(predicted_sets(layer, examples).indices, minlength=layer.n_labels)
+    return find_dead(layer, sets, examples)
+
+
+def find_dead(
+    layer: OutputLayer, sets: LabelSets, examples: Examples, predicted: LabelSets | None = None
+) -> list[DeadLabel]:
+    """List dead labels of a layer that is held already; ``predicted`` are the sets of the examples and other inputs."""
+    theirs = predicted_sets(layer, examples) if predicted is None else predicted
+    predictions = np.bincount(theirs.indices, minlength=layer.n_labels)
     true = np.bincount(sets.indices, minlength=layer.n_labels)
-    dead = np.flatnonzero(predicted == 0)
+    dead = np.flatnonzero(predictions == 0)
     if not len(dead):
         return []
-    lowers = logit_table(layer, examples, dead).single_lowers()
+    step = max(1, MOST_LOGITS // len(examples))
+    parts = [dead[start : start + step] for start in range(0, len(dead), step)]
+    lowers = np.concatenate([logit_table(layer, examples, part).single_lowers() for part in parts])
     without = np.asarray(~layer.weight[dead].any(axis=1))
     found = [
         DeadLabel(label, int(true[label]), low, _reason(low, nothing))

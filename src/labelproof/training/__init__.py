@@ -10,18 +10,40 @@ from labelproof.foundation.late_names import late_names
 if TYPE_CHECKING:
     from labelproof.training.config import ConfigError, TrainConfig
     from labelproof.training.fitting import Fitted, fit
+    from labelproof.training.lbfgs import LinearSolution, fit_linear
     from labelproof.training.metrics import LabelMetric
+    from labelproof.training.run_records import RunRecord, read_records
+    from labelproof.training.sweeping import grid, sweep
 
 _HOME = {
     "ConfigError": "labelproof.training.config",
     "Fitted": "labelproof.training.fitting",
     "LabelMetric": "labelproof.training.metrics",
+    "LinearSolution": "labelproof.training.lbfgs",
     "MultiLabelClassifier": "labelproof.models",  # which writes and reads its folder; here by its older name
+    "RunRecord": "labelproof.training.run_records",
     "TrainConfig": "labelproof.training.config",
     "fit": "labelproof.training.fitting",
+    "fit_linear": "labelproof.training.lbfgs",
+    "grid": "labelproof.training.sweeping",
+    "read_records": "labelproof.training.run_records",
+    "sweep": "labelproof.training.sweeping",
 }
 
-__all__ = ["ConfigError", "Fitted", "LabelMetric", "MultiLabelClassifier", "TrainConfig", "fit"]
+__all__ = [
+    "ConfigError",
+    "Fitted",
+    "LabelMetric",
+    "LinearSolution",
+    "MultiLabelClassifier",
+    "RunRecord",
+    "TrainConfig",
+    "fit",
+    "fit_linear",
+    "grid",
+    "read_records",
+    "sweep",
+]
 
 __getattr__ = late_names(__name__, _HOME)
 

@@ -14,6 +14,7 @@ from labelproof import decisions, encoders, losses
 from labelproof.losses import fenchel_young
 
 __all__ = [
+    "CUTS",
     "DECISIONS",
     "LOSSES",
     "build_loss",
@@ -64,11 +65,14 @@ DECISIONS: dict[str, Callable[..., decisions.Rule]] = {
     "top-k": decisions.TopK,
     "label-count": decisions.LabelCount,
     "sparsemax-support": decisions.SparsemaxSupport,
+    "softmax-threshold": decisions.SoftmaxThreshold,
     "expected-f": decisions.ExpectedF,
     "macro-top-k": decisions.MacroTopK,
 }
+CUTS = ("fixed", "global", "per-label", "threshold-averaging")  # rules with thresholds
 SHRINKAGE = 5.0
 LEARN_NOTHING = ("fixed", "top-k", "expected-f")
+GIVEN = {"sparsemax-support": "t", "softmax-threshold": "threshold"}  # rules that learn nothing where this is given
 
 
 def loss_options(kind: str) -> set[str]:
@@ -146,7 +150,7 @@ def learns_from_data(kind: str, options: Mapping[str, Any]) -> bool:
     >>> learns_from_data("per-label", {}), learns_from_data("sparsemax-support", {"t": 1.0})
     (True, False)
     """
-    return kind not in LEARN_NOTHING and not (kind == "sparsemax-support" and options.get("t") is not None)
+    return kind not in LEARN_NOTHING and not (kind in GIVEN and options.get(GIVEN[kind]) is not None)
 
 
 def _parameters(maker: Callable[..., Any]) -> set[str]:

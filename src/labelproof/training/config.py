@@ -101,13 +101,14 @@ class DataConfig(Section):
     time: str | None = None
     separator: str | None = None
     validation: Share = 0.1
+    folds: Annotated[int, Field(ge=2)] | None = None
     test: Share = 0.0
     min_count: Annotated[int, Field(ge=0)] = 1
 
     @property
     def reading(self) -> dict[str, Any]:
         """The keywords of `labelproof.load_dataset`."""
-        return {name: value for name, value in self if name not in ("path", "validation", "test", "min_count")}
+        return {name: value for name, value in self if name not in ("path", "validation", "folds", "test", "min_count")}
 
 
 class EncoderConfig(Choice):
@@ -182,11 +183,22 @@ class DecisionConfig(Choice):
     option_names = choices.decision_options
     check = choices.build_rule
     kind: str = "per-label"
+    require_predictable: Annotated[float, Field(gt=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _has_thresholds(self) -> Self:
+        if self.require_predictable is not None and self.kind not in choices.CUTS:
+            raise ValueError(
+                f"require_predictable moves thresholds, so kind must be one of {', '.join(choices.CUTS)}, "
+                f"got {self.kind!r}"
+            )
+        return self
 
 
 class TrainerConfig(Section):
     """How long, how fast and on what the model is trained."""
 
+    optimizer: Literal["adamw", "lbfgs"] = "adamw"
     epochs: PositiveInt = 30
     batch_size: PositiveInt = 64
     lr: PositiveFloat = 0.003
@@ -229,8 +241,10 @@ class TrainConfig(Section):
         ``path``: a file, a pair of files, a folder, a name, or a mapping from parts (train, valid, test) to files; and
         what else `load_dataset` takes, such as the columns of a table. ``validation``: the share of the training
         examples that is held out where the data have no part "valid". ``test``: the same for the part "test", which
-        is held out first. Where ``time`` names a column, the latest examples are held out. ``min_count``: labels with
-        fewer training examples are left out; 0 keeps those that have none.
+        is held out first. Where ``time`` names a column, the latest examples are held out. ``folds``: nothing is held
+        out for validation; the decision rule is fitted to out-of-fold logits and the model trained on all, in as many
+        epochs as there are. ``min_count``: labels with fewer training examples are left out; 0 keeps those that have
+        none.
     encoder
         ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
     head
@@ -243,16 +257,20 @@ class TrainConfig(Section):
         support vector machine for each label on an encoder that trains nothing: it is solved, and neither the loss
         nor the trainer's options matter. Where C is not given the validation part chooses it. "auto" (metric, budget)
         is the recipe: views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and
-        encoder, loss, decision and trainer (but its seed) do not matter. Where no kind is given it is "auto", unless
-        something else is given that the recipe would choose itself; then it is "dft".
+        encoder, loss, decision (but require_predictable) and trainer (but its seed) do not matter. Where no kind is
+        given it is "auto", unless something else is given that the recipe would choose itself; then it is "dft".
     loss
         ``kind`` "bce", "focal", "asl", "apl", "hill", "splc", "zlpr", "two-way", "soft-top-k", "sigmoid-f1",
         "unbounded-f1", "confusion", "sparsemax", "entmax" or "pick-all-labels".
     decision
         ``kind`` "fixed", "global", "per-label", "threshold-averaging", "top-k", "label-count", "sparsemax-support",
-        "expected-f" or "macro-top-k".
+        "softmax-threshold", "expected-f" or "macro-top-k". ``require_predictable``: a share of the distinct label sets
+        of the training part that must be possible to predict; thresholds are moved until it is, as little as the
+        proofs ask for.
     trainer
-        Epochs, batches, learning rates, early stopping, seed, precision and devices.
+        Epochs, batches, learning rates, early stopping, seed, precision and devices. ``optimizer`` "lbfgs" is for
+        linear heads on encoders that train nothing: all examples at once, the loss and ½ ``weight_decay`` times the
+        squared weights, at most ``epochs`` iterations; batches, rates and patience do not matter.
 
     Examples
     --------
@@ -281,6 +299,14 @@ class TrainConfig(Section):
             return values
         return {**values, "head": {"kind": implied_head(values), **head}}
 
+    @model_validator(mode="after")
+    def _solver_fits_head(self) -> Self:
+        if self.trainer.optimizer == "lbfgs" and self.head.kind != "linear":
+            raise ValueError(f"trainer.optimizer lbfgs is for head.kind linear, got {self.head.kind}")
+        if self.data.folds is not None and self.head.kind == "auto":
+            raise ValueError("data.folds is for models that a configuration chooses: the recipe makes its own folds")
+        return self
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TrainConfig":
         """Check nested mappings, as a YAML file gives them; what is wrong is a `ConfigError` of one sentence."""
@@ -297,7 +323,9 @@ class TrainConfig(Section):
 def implied_head(values: Mapping[str, Any]) -> str:
     """Return the kind of head of a configuration that names none: the recipe, unless it would overrule what is said."""
     head, trainer = (values[name] if isinstance(values.get(name), Mapping) else {} for name in ("head", "trainer"))
-    said = any(values.get(name) is not None for name in ("encoder", "loss", "decision")) or set(trainer) - {"seed"}
+    decision = values.get("decision")
+    decides = bool(set(decision) - {"require_predictable"}) if isinstance(decision, Mapping) else decision is not None
+    said = decides or any(values.get(name) is not None for name in ("encoder", "loss")) or set(trainer) - {"seed"}
     return "dft" if said or set(head) - HEAD_OPTIONS["auto"] else "auto"
 
 

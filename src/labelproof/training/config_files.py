@@ -11,7 +11,7 @@ from labelproof.data.textfile import at, read_lines
 from labelproof.errors import DataFormatError
 from labelproof.training.config import ConfigError, TrainConfig, implied_head
 
-__all__ = ["override", "read_config"]
+__all__ = ["changed", "override", "read_config", "read_value"]
 
 DEPTH = 3  # of keys, as in data.path.train; an alias within itself has no end
 
@@ -38,7 +38,7 @@ def read_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
     try:
         node = yaml.compose(text, Loader=_Loader)
         lines = dict(_lines(node)) if node is not None else {}
-        values = yaml.load(text, Loader=_Loader) or {}  # noqa: S506 - a safe loader
+        values = read_value(text) or {}
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = at(path, mark.line + 1 if mark else None)
@@ -73,14 +73,23 @@ def override(values: dict[str, Any], words: Iterable[str]) -> dict[str, Any]:
     >>> override({"trainer": {"epochs": 30, "lr": 0.1}}, ["trainer.epochs=3", "head.kind=linear"])
     {'trainer': {'epochs': 3, 'lr': 0.1}, 'head': {'kind': 'linear'}}
     """
+    return changed(values, [_change(word) for word in words])
+
+
+def changed(values: dict[str, Any], changes: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
+    """Return nested values with some replaced, each by section, key and value; see `override`."""
     result = {name: dict(section) if isinstance(section, dict) else section for name, section in values.items()}
-    changes = sorted((_change(word) for word in words), key=lambda change: change[1] != "kind")  # their options follow
-    for section, name, value in changes:
+    for section, name, value in sorted(changes, key=lambda change: change[1] != "kind"):  # their options follow
         old = result.get(section)
         old = old if isinstance(old, dict) else {}
         kept = {} if name == "kind" and old.get("kind", _default_kind(section, values)) != value else old
         result[section] = {**kept, name: value}
     return result
+
+
+def read_value(text: str) -> Any:
+    """Read a value as YAML, in which 1e-3 is a number."""
+    return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
 
 
 def _change(word: str) -> tuple[str, str, Any]:
@@ -90,7 +99,7 @@ def _change(word: str) -> tuple[str, str, Any]:
     if not equals or not dot or not name:
         raise ConfigError((key,), f"an override must have the form section.key=value, got {word!r}")
     try:
-        return section, name, yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+        return section, name, read_value(text)
     except yaml.YAMLError:
         raise ConfigError((section, name), f"the value of {key} must be YAML, got {text!r}") from None
 

@@ -7,6 +7,7 @@ from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
 from labelproof.training.config import TrainConfig
 from labelproof.training.heads import Head
+from labelproof.training.predictability import TrainingSets
 
 __all__ = ["Fitted"]
 
@@ -38,6 +39,8 @@ class Fitted:
         Of the recipe: one row for each member that was tried, and one for the blend.
     notes
         Sentences for people: why the winner won, what there was no time for.
+    training_sets
+        Distinct label sets of the training part, to ask which of them the model can predict.
     """
 
     encoder: Encoder
@@ -50,3 +53,4 @@ class Fitted:
     rules: dict[str, Rule] = field(default_factory=dict)
     tried: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    training_sets: TrainingSets | None = None

@@ -18,12 +18,15 @@ from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_loss, build_rule, learns_from_data
 from labelproof.training.config import TrainConfig
 from labelproof.training.config_files import read_config
+from labelproof.training.cross_fitting import fit_by_folds
 from labelproof.training.curves import plot_history
 from labelproof.training.data_parts import Parts, divide, inputs_of, without_validation
 from labelproof.training.fitted import Fitted
 from labelproof.training.heads import LinearHead, build_head, resolve_head
+from labelproof.training.lbfgs import solve_lbfgs
 from labelproof.training.loop import CHECKPOINT, train
 from labelproof.training.module import TrainingModule
+from labelproof.training.predictability import TrainingSets, entering_domain, lower_thresholds, training_sets
 from labelproof.training.recipe.fitting import fit_recipe
 from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
 from labelproof.training.svm import solve
@@ -33,7 +36,10 @@ __all__ = ["CONFIG", "CURVES", "Fitted", "fit"]
 CONFIG = "config.yaml"
 CURVES = "learning_curve.png"
 _ABSENT = object()  # an option that is not given, which None would be
-MAY_CHANGE = ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")
+MAY_CHANGE = (
+    *(f"trainer.{name}" for name in ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")),
+    "head.budget",
+)
 
 
 def fit(
@@ -71,6 +77,11 @@ def fit(
     folder = None if out is None else Path(out)
     if config.head.kind == "auto":
         return _fit_by_recipe(config, dataset, folder, resume=resume, progress=progress)
+    if config.data.folds is not None:
+        found = fit_by_folds(config, dataset, lambda one, part: fit(one, part, progress=progress))
+        if folder is not None:
+            _write_config(folder, config)
+        return found
     if folder is not None and (folder / CHECKPOINT).exists():
         _require_same_run(folder, config, resume=resume)
     parts = divide(dataset, config.data, seed=config.trainer.seed)
@@ -88,6 +99,8 @@ def fit(
         examples = _examples(module.encoder, parts, config.encoder.kind)
         if config.head.kind == "svm":
             config, history = _solve(config, module, examples, progress=progress)
+        elif config.trainer.optimizer == "lbfgs":
+            history = solve_lbfgs(module.encoder, module.head, module.loss, examples["training"], config.trainer)
         else:
             history = train(
                 module,
@@ -102,17 +115,43 @@ def fit(
     rule = _new_rule(config, parts.training)
     if needs_held_out:
         _fit_rule(rule, module, examples["validation"])
+    known = training_sets(parts.training.labels)
+    rules, notes = _predictable_rules(config, module.encoder, module.head, known, {"": rule})
     if folder is not None and config.head.kind != "svm":
         plot_history(history, folder / CURVES, monitor=config.trainer.monitor)
     return Fitted(
         module.encoder,
         module.head,
         parts.training.label_names,
-        rule,
+        rules[""],
         config,
         history,
-        _evaluate(module, examples, rule),
+        _evaluate(module, examples, rules[""]),
+        notes=notes,
+        training_sets=known,
     )
+
+
+def _predictable_rules(
+    config: TrainConfig, encoder: Encoder, head: Any, known: TrainingSets, rules: dict[str, Rule]
+) -> tuple[dict[str, Rule], list[str]]:
+    """Return the rules with thresholds under which the share that is asked for can be predicted, and what was done."""
+    share, notes = config.decision.require_predictable, []
+    if share is None:
+        return rules, []
+    weight, bias = (None if part is None else part.detach().cpu().double().numpy() for part in (head.weight, head.bias))
+    moved = {}
+    for name, rule in rules.items():
+        domain = entering_domain(encoder, head)
+        moved[name], found = lower_thresholds(weight, bias, rule, domain, known.sets, share)
+        what = f"Thresholds{f' for {name}' if name else ''}"
+        if found.share < share:
+            notes.append(
+                f"{what} were found under which {found.share:.1%} of {known} can be predicted, not {share:.1%}."
+            )
+        elif moved[name] is not rule:
+            notes.append(f"{what} were moved, so that {found.share:.1%} of {known} can be predicted.")
+    return moved, notes
 
 
 def _fit_by_recipe(
@@ -132,9 +171,12 @@ def _fit_by_recipe(
         metric=metric,
         budget=config.head.budget,
         seed=seed,
+        times=None if config.data.time is None else parts.training.times,
         folder=None if folder is None else folder / "recipe",
         say=say,
     )
+    known = training_sets(parts.training.labels)
+    rules, notes = _predictable_rules(config, found.encoder, found.head, known, found.rules)
     metrics: dict[str, dict[str, Any]] = {
         "sizes": {"training": len(parts.training)},
         "validation": {name: value if math.isfinite(value) else None for name, value in found.metrics.items()},
@@ -143,18 +185,19 @@ def _fit_by_recipe(
         prepared = found.encoder.prepare(inputs_of(parts.test, found.encoder.input_kind))
         logits = batch_logits(found.encoder, found.head, prepared)
         metrics["sizes"]["test"] = len(parts.test)
-        metrics["test"] = metrics_of(parts.test.labels, logits, found.rules[metric])
+        metrics["test"] = metrics_of(parts.test.labels, logits, rules[metric])
     return Fitted(
         found.encoder,
         found.head,
         parts.training.label_names,
-        found.rules[metric],
+        rules[metric],
         config,
         [],
         metrics,
-        found.rules,
+        rules,
         found.table,
-        found.notes,
+        [*found.notes, *notes],
+        known,
     )
 
 
@@ -227,7 +270,7 @@ def _require_same_run(folder: Path, config: TrainConfig, *, resume: bool) -> Non
     ours, theirs = config.to_dict(), read_config(folder / CONFIG).to_dict()
     for section in ours:
         for name in sorted({*ours[section], *theirs[section]}):
-            free = section == "trainer" and name in MAY_CHANGE
+            free = f"{section}.{name}" in MAY_CHANGE
             if not free and ours[section].get(name, _ABSENT) != theirs[section].get(name, _ABSENT):
                 raise ValueError(
                     f"{folder} holds a run with another {section}.{name}: it can only be resumed as it was begun"

@@ -5,6 +5,7 @@ import warnings
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from labelproof.heads import BottleneckHead, CodeHead, DFTHead, GaussianHead, HarmonicHead, choose
@@ -94,7 +95,7 @@ def resolve_head(config: HeadConfig, labels: Any, in_features: int | None = None
     --------
     >>> import scipy.sparse
     >>> resolve_head(HeadConfig(slack=4), scipy.sparse.csr_array(np.eye(9, dtype=bool))).options
-    {'k': 1, 'slack': 4}
+    {'k': 1, 'slack': 4, 'scale': 2.0}
     """
     n_labels = labels.shape[1]
     if config.kind == "bottleneck":
@@ -138,9 +139,7 @@ def _chosen(config: HeadConfig, k: int, labels: Any, in_features: int | None) ->
 
 def _with_columns(config: HeadConfig, n_labels: int) -> HeadConfig:
     """Fill in what decides the fixed columns, so that a later version that would choose others builds the same."""
-    if config.kind == "dft":
-        return config
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), torch.random.fork_rng(devices=[], enabled=config.kind == "dft"):  # weights stay
         warnings.simplefilter("ignore")  # of an encoder of one feature, which this is not about
         head = _head(config.model_copy(update={"slack": 0}), 1, n_labels, None)
     if isinstance(head, CodeHead):
@@ -148,7 +147,7 @@ def _with_columns(config: HeadConfig, n_labels: int) -> HeadConfig:
         return config.model_copy(update={"code": code, "columns": None, "scale": head.scale})
     if isinstance(head, GaussianHead):
         return config.model_copy(update={"columns": head.n_fixed - 1, "scale": head.scale})
-    return config.model_copy(update={"random": getattr(head, "random", None)})
+    return config.model_copy(update={"random": getattr(head, "random", None), "scale": getattr(head, "scale", None)})
 
 
 def build_head(config: HeadConfig, in_features: int, n_labels: int, labels: Any = None) -> Head:
@@ -165,6 +164,8 @@ def build_head(config: HeadConfig, in_features: int, n_labels: int, labels: Any 
     labels
         CSR array of the training labels, for ``order="spread"``; None where a state dict follows, which has the order.
     """
+    if config.kind in ("dft", "harmonic") and config.scale is None:  # a model of the time when 1 was the default
+        config = config.model_copy(update={"scale": 1.0})
     try:
         return _head(config, in_features, n_labels, labels)
     except RuntimeError as error:  # what torch raises

@@ -13,11 +13,13 @@ data:
   # labels: labels
   # separator: ";"          # between the labels of a cell
   validation: 0.1           # share of the training part that is held out, where the data have no part "valid"
+  # folds: 5                # instead: fit the decision on out-of-fold logits, then train on all
   test: 0.0                 # the same for the part "test", which is held out first
   min_count: 1              # labels with fewer training examples are left out
 
 encoder:
-  kind: features            # features, tfidf, hashing, cnn, gru, static, transformer, image; then its options
+  kind: features            # features, tfidf, hashing, cnn, gru, pair, static, transformer, image; then its
+                            # options
 
 head:
   kind: dft                 # auto (metric, budget): the recipe, to which encoder, loss and decision do not matter;
@@ -33,10 +35,12 @@ loss:
 
 decision:                   # fitted on validation data
   kind: per-label           # fixed, global, per-label, threshold-averaging, top-k, label-count, sparsemax-support,
-                            # expected-f, macro-top-k
+                            # softmax-threshold, expected-f, macro-top-k
   # metric: macro-f1        # what thresholds maximise
+  # require_predictable: 0.99 # move thresholds until this share of the training label sets can be predicted
 
 trainer:
+  optimizer: adamw          # lbfgs: for a linear head on an encoder that trains nothing, all examples at once
   epochs: 30
   batch_size: 64            # on all devices together
   lr: 0.003

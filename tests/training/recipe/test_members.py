@@ -1,5 +1,7 @@
 """Members of a blend: support vector machines against scikit-learn, calibration, folds, and the mean of members."""
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -18,6 +20,7 @@ from labelproof.training.recipe.folds import Folds, fold_numbers
 from labelproof.training.recipe.members import leaf_logits, network_candidate, refit, svm_candidate
 from labelproof.training.recipe.menu import material_of, plans_for
 from labelproof.training.recipe.network import train_network
+from labelproof.training.recipe.predicting import Size, Speed
 from labelproof.training.recipe.searching import edges
 
 
@@ -88,6 +91,21 @@ def test_groups_stay_in_one_fold_and_large_sets_have_three():
     assert sorted(fold_numbers(two, seed=0)) == [0, 1]
 
 
+def test_with_times_a_fold_is_a_stretch_of_time(monkeypatch):
+    X, Y = problem(n=100)
+    data = Dataset(Y, ("a", "b", "c"), features=X)
+    years = np.random.default_rng(0).permutation(np.arange(1900, 2000))
+    numbers = fold_numbers(data, seed=0, times=years)
+    assert np.bincount(numbers).tolist() == [20] * 5
+    assert (np.diff(numbers[np.argsort(years)]) >= 0).all()
+    few = fold_numbers(data, seed=0, times=np.full(100, 1999))  # too few times: as without
+    np.testing.assert_array_equal(few, fold_numbers(data, seed=0))
+    monkeypatch.setattr(folds_module, "MOST_SCORES", 100)
+    latest = fold_numbers(data, seed=0, times=years) == 0
+    assert 0 < latest.sum() < 50
+    assert years[latest].min() > years[~latest].max()
+
+
 def test_of_a_very_large_set_some_examples_are_held_out_once(monkeypatch):
     monkeypatch.setattr(folds_module, "MOST_SCORES", 1000)
     monkeypatch.setattr(folds_module, "HELD_SCORES", 150)
@@ -128,6 +146,23 @@ def test_a_budget_is_a_time():
     assert default.left() == float("inf")
     default.first_stage_took(100.0)
     assert 890 < default.left() <= 900
+
+
+def test_a_grid_is_predicted_by_its_numbers_but_for_the_smallest():
+    speed = Speed()
+    speed.measured(Size(10, 1_000), 2.0)
+    assert speed.seconds(Size(10, 50_000)) == pytest.approx(2.0)  # of so few, a grid takes as long as of any
+    assert speed.seconds(Size(10, 200_000, 3.0)) == pytest.approx(7.0)
+
+
+def test_the_default_budget_counts_the_time_of_the_processor(monkeypatch):
+    wall = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: wall[0])
+    default, given = Budget(), Budget(100.0)
+    default.first_stage_took(1.0)
+    wall[0] = 1000.0
+    assert default.left() > 0
+    assert given.left() == -900.0
 
 
 def made_folds():

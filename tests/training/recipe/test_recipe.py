@@ -63,7 +63,9 @@ def test_texts_get_at_least_what_a_plain_machine_gives(texts):
 
 def test_curved_boundaries_are_found(fitted):
     tried = {row["member"].split(":")[0] for row in fitted.tried}
-    assert tried == {"standardised", "kernel, smooth", "kernel, sharp", "trees", "blend"}
+    (scaling,) = {name.split(", ")[0] for name in tried if "kernel" in name}
+    kernels = {f"{scaling}, {width} kernel" for width in ("smooth", "sharp")}
+    assert tried == {"standardised", "quantiles", *kernels, "trees", "blend"}
     assert any("network" in row["member"] for row in fitted.tried)
     assert fitted.metrics["test"]["micro-f1"] > 0.7
     assert fitted.metrics["sizes"] == {"training": 180, "test": 60}  # the validation part is trained on too
@@ -85,8 +87,10 @@ def test_a_saved_model_predicts_and_is_verified_within_its_domain(fitted, number
     np.testing.assert_array_equal(model.predict(test.features), Model.of(fitted).predict(test.features))
     assert model.for_metric("macro-f1").evaluate(test)["macro-f1"] > 0.3
     audit = lp.audit(model, test.labels)
-    low, high = audit.layer.domain
-    assert len(low) == len(high) == audit.layer.weight.shape[1]
+    kind, blocks = audit.layer.domain
+    assert (kind, sum(n for n, _ in blocks)) == ("blocks", audit.layer.weight.shape[1])
+    assert model.domain == audit.layer.domain
+    assert "The features are those of the model's views" in audit.document["layer"]["domain_reason"]
 
 
 def test_an_interrupted_run_goes_on_after_what_was_finished(numbers, tmp_path, monkeypatch):
@@ -119,6 +123,12 @@ def test_a_run_is_not_overwritten_and_other_data_are_not_mixed_in(numbers, tmp_p
     np.testing.assert_array_equal(resumed.head.weight.detach(), fresh.head.weight.detach())
 
 
+def test_a_run_may_go_on_with_another_budget(numbers, tmp_path):
+    fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    more = TrainConfig.from_dict({"head": {"kind": "auto", "budget": 0.01}})
+    assert fit(more, numbers, out=tmp_path / "run", resume=True, progress=False).head is not None
+
+
 def test_what_there_is_no_time_for_is_named(texts):
     found = fit_recipe(texts.select(slice(0, 120)), budget=0.0)
     assert any(name.startswith("words and letters") for name in found.skipped)
@@ -132,6 +142,27 @@ def test_of_many_labels_costs_are_chosen_on_some(numbers, monkeypatch):
     assert [row["member"].split(":")[0] for row in found.table] == ["standardised", "blend"]
     assert "is best for 2 of 4 labels" in said[0]
     assert found.head.weight.shape[0] == 4
+
+
+def test_costs_that_were_tried_on_some_labels_are_not_tried_again(numbers, tmp_path, monkeypatch):
+    monkeypatch.setattr(searching, "MANY_LABELS", 3)
+    monkeypatch.setattr(searching, "SOME_LABELS", 2)
+    original, done = searching.svm_candidate, []
+
+    def stop_at_all_labels(folds, plan, parts, cost):
+        if folds.labels.shape[1] > 2:
+            raise KeyboardInterrupt
+        done.append(cost)
+        return original(folds, plan, parts, cost)
+
+    monkeypatch.setattr(searching, "svm_candidate", stop_at_all_labels)
+    with pytest.raises(KeyboardInterrupt):
+        fit(AUTO, numbers, out=tmp_path / "run", progress=False)
+    tried = len(done)
+    monkeypatch.setattr(searching, "svm_candidate", lambda *args: done.append(args[-1]) or original(*args))
+    fit(AUTO, numbers, out=tmp_path / "run", resume=True, progress=False)
+    assert tried >= 3
+    assert len(done) == tried + 1  # the best of them, with all labels
 
 
 def test_where_machines_have_too_many_weights_a_network_stands_alone(numbers, monkeypatch):

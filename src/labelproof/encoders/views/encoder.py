@@ -25,6 +25,7 @@ from labelproof.encoders.views.view import Block, View
 from labelproof.encoders.views.weightings import WEIGHTINGS, Weighting
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.array_files import read_arrays
+from labelproof.proof.domains import Domain
 
 __all__ = ["Part", "PreparedViews", "ViewsEncoder"]
 
@@ -161,15 +162,13 @@ class ViewsEncoder(Encoder):
             self._kept = key, tables
         return self._kept[1]
 
-    def domain(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the least and the largest value of each feature."""
-        bounds = []
+    def domain(self) -> Domain:
+        """Return a domain for each block of each part."""
+        blocks: list[tuple[int, Domain]] = []
         for part in self._parts:
-            if part.hidden:
-                bounds.append((np.zeros(part.hidden), np.full(part.hidden, np.inf)))
-            else:
-                bounds.append(self._views[part.view].domain(self.bases))
-        return np.concatenate([low for low, _ in bounds]), np.concatenate([high for _, high in bounds])
+            hidden: list[tuple[int, Domain]] = [(part.hidden or 0, "nonnegative")]
+            blocks += hidden if part.hidden else self._views[part.view].domains(self.bases)
+        return "blocks", [block for block in blocks if block[0]]
 
     def save_files(self, folder: Path) -> None:
         """Write bases.json, and weightings.npz with what the weightings have learned."""

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.ensemble import ExtraTreesClassifier
 
-from labelproof.encoders.views.weightings import Weighting
+from labelproof.encoders.views.weightings import UNIT, Weighting
+from labelproof.proof.domains import Domain
 
 __all__ = ["Leaves"]
 
@@ -49,7 +50,11 @@ class Leaves(Weighting):
     value: Floats
     children: Floats
     kind: ClassVar[str] = "leaves"
-    domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return the bounds of an indicator."""
+        return 0.0, scale * UNIT
 
     @classmethod
     def grown(cls, rows: Any, labels: Any, *, n_trees: int = 300, least: int = 2, seed: int = 0) -> Self:

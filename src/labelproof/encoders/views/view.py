@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.encoders.views.bases import Base
 from labelproof.encoders.views.weightings import Weighting
+from labelproof.proof.domains import Domain
 
 __all__ = ["Block", "View"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +41,9 @@ class View:
             return parts[0] if len(parts) == 1 else scipy.sparse.hstack(parts, format="csr")
         return np.column_stack([part.toarray() if scipy.sparse.issparse(part) else part for part in parts])
 
-    def domain(self, bases: Sequence[Base]) -> tuple[Floats, Floats]:
-        """Return the least and the largest value of each feature."""
-        widths = [block.weighting.width(bases[block.base].width) for block in self.blocks]
-        bounds = [np.array(block.weighting.domain) * block.scale for block in self.blocks]
-        low, high = (np.repeat([bound[side] for bound in bounds], widths) for side in (0, 1))
-        return low, high
+    def domains(self, bases: Sequence[Base]) -> list[tuple[int, Domain]]:
+        """Return the number of features of each block, and which there can be."""
+        return [
+            (block.weighting.width(bases[block.base].width), block.weighting.domain(block.scale))
+            for block in self.blocks
+        ]

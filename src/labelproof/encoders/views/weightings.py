@@ -1,6 +1,6 @@
 """From a base to features: what a weighting learns from training rows is applied to all.
 
-Each weighting knows which values its features can have, so that the layer after it can be verified on just these.
+Each weighting knows which features it can give, so that the layer after it can be verified on just these.
 """
 
 from abc import ABC, abstractmethod
@@ -11,18 +11,27 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
+from scipy.special import ndtri
 
-__all__ = ["WEIGHTINGS", "Idf", "Nystroem", "Plain", "Standard", "Weighting"]
+from labelproof.proof.domains import Domain
+
+__all__ = ["WEIGHTINGS", "Idf", "Nystroem", "Plain", "Quantiles", "Standard", "Weighting"]
 
 Floats = npt.NDArray[np.float64]
 CLIP = 5.0  # standardised features are kept within ±5
+FARTHEST = 3.0  # standard deviations of a normal law, beyond which quantiles do not go
+UNIT = 1 + 2.0**-20  # beyond which rounding to float32 brings no number of size 1, nor a row of length 1
 
 
 class Weighting(ABC):
     """A map from the rows of a base to features; its fields are arrays, which a file can hold."""
 
     kind: ClassVar[str]
-    domain: ClassVar[tuple[float, float]]  # least and largest feature
+
+    @staticmethod
+    @abstractmethod
+    def domain(scale: float) -> Domain:
+        """Return which features there can be, times a scale, as `labelproof.verify` takes it."""
 
     @abstractmethod
     def width(self, n_columns: int) -> int:
@@ -51,7 +60,11 @@ class Plain(Weighting):
     """The rows as they are."""
 
     kind: ClassVar[str] = "plain"
-    domain: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:  # noqa: ARG004 - as of all weightings
+        """Return that nothing is known."""
+        return None
 
     def width(self, n_columns: int) -> int:
         """Return the number of columns."""
@@ -82,7 +95,11 @@ class Idf(Weighting):
     idf: Floats
     sublinear: Any = 0.0
     kind: ClassVar[str] = "idf"
-    domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return nonnegative features of a length of at most 1, but for rounding."""
+        return "unit", scale * UNIT
 
     @classmethod
     def learned(cls, rows: Any, *, sublinear: bool = False, least: int = 2) -> Self:
@@ -113,7 +130,11 @@ class Standard(Weighting):
     mean: Floats
     scale: Floats
     kind: ClassVar[str] = "standard"
-    domain: ClassVar[tuple[float, float]] = (-CLIP, CLIP)
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return the bounds that features are kept within."""
+        return -CLIP * scale * UNIT, CLIP * scale * UNIT
 
     @classmethod
     def learned(cls, rows: Any) -> Self:
@@ -132,11 +153,52 @@ class Standard(Weighting):
 
 
 @dataclass(frozen=True, eq=False)
+class Quantiles(Weighting):
+    """Columns by the ranks of their values, as deviates of a normal law within ±3: skewed ones count as any other.
+
+    Parameters
+    ----------
+    landmarks
+        float64 (n_landmarks, n_columns): quantiles of each column at even shares from 0 to 1.
+    """
+
+    landmarks: Floats
+    kind: ClassVar[str] = "quantiles"
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return the bounds of the deviates."""
+        return -FARTHEST * scale * UNIT, FARTHEST * scale * UNIT
+
+    @classmethod
+    def learned(cls, rows: Any, *, most: int = 200) -> Self:
+        """Return the weighting of training rows."""
+        dense = _dense(rows)
+        return cls(np.quantile(dense, np.linspace(0, 1, max(2, min(most, len(dense)))), axis=0))
+
+    def width(self, n_columns: int) -> int:
+        """Return the number of columns."""
+        return n_columns
+
+    def features(self, rows: Any) -> Any:
+        """Return the deviates; a value that many rows have is in the middle of its ranks."""
+        shares = np.linspace(0, 1, len(self.landmarks))
+        ranks = np.empty(rows.shape, np.float64)
+        for column, (values, marks) in enumerate(zip(_dense(rows).T, self.landmarks.T, strict=True)):
+            upper = np.interp(values, marks, shares)
+            lower = 1 - np.interp(-values, -marks[::-1], shares)
+            ranks[:, column] = (upper + lower) / 2
+        return np.clip(ndtri(ranks), -FARTHEST, FARTHEST)
+
+
+@dataclass(frozen=True, eq=False)
 class Nystroem(Weighting):
     """Standardised columns through a Gaussian kernel with some training rows, so that products approximate the kernel.
 
     Parameters
     ----------
+    landmarks
+        As of `Quantiles`, whose deviates are then standardised; none, (0, n_columns), for columns as they are.
     mean, scale
         As of `Standard`.
     centres
@@ -147,27 +209,36 @@ class Nystroem(Weighting):
         The kernel of two rows at distance r is exp(−γ r²).
     """
 
+    landmarks: Floats
     mean: Floats
     scale: Floats
     centres: Floats
     whitening: Floats
     gamma: Any
     kind: ClassVar[str] = "nystroem"
-    domain: ClassVar[tuple[float, float]] = (-1.001, 1.001)  # of length ≤ 1, but for rounding
+
+    @staticmethod
+    def domain(scale: float) -> Domain:
+        """Return features of a length of at most 1, which approximate a kernel of at most 1, but for rounding."""
+        return "ball", 1.001 * scale
 
     @classmethod
-    def learned(cls, rows: Any, *, sharpness: float, most: int = 800, seed: int = 0) -> Self:
+    def learned(
+        cls, rows: Any, *, sharpness: float, of_quantiles: bool = False, most: int = 800, seed: int = 0
+    ) -> Self:
         """Return the weighting of training rows; γ is the sharpness over their median squared distance."""
-        standard = Standard.learned(rows)
-        scaled = standard.features(rows)
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(scaled))[:most])
-        centres = scaled[chosen]
+        landmarks = Quantiles.learned(rows).landmarks if of_quantiles else np.empty((0, rows.shape[1]))
+        ranked = _ranked(rows, landmarks)
+        standard = Standard.learned(ranked)
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(ranked))[:most])
+        centres = standard.features(ranked[chosen])
         distances = _squared_distances(centres, centres)
         median = np.median(distances[np.triu_indices(len(centres), 1)]) if len(centres) > 1 else 1.0
         gamma = sharpness / max(float(median), 1e-12)
         values, vectors = np.linalg.eigh(np.exp(-gamma * distances))
         kept = values > 1e-6 * values[-1]
-        return cls(standard.mean, standard.scale, centres, vectors[:, kept] / np.sqrt(values[kept]), gamma)
+        whitening = vectors[:, kept] / np.sqrt(values[kept])
+        return cls(landmarks, standard.mean, standard.scale, centres, whitening, gamma)
 
     def width(self, n_columns: int) -> int:  # noqa: ARG002 - as of all weightings
         """Return the number of features."""
@@ -175,8 +246,13 @@ class Nystroem(Weighting):
 
     def features(self, rows: Any) -> Any:
         """Return the features (n_rows, width)."""
-        scaled = np.clip((_dense(rows) - self.mean) / self.scale, -CLIP, CLIP)
+        scaled = Standard(self.mean, self.scale).features(_ranked(rows, self.landmarks))
         return np.exp(-float(self.gamma) * _squared_distances(scaled, self.centres)) @ self.whitening
+
+
+def _ranked(rows: Any, landmarks: Floats) -> Floats:
+    """Return deviates by landmarks, or dense rows where there are none."""
+    return Quantiles(landmarks).features(rows) if len(landmarks) else _dense(rows)
 
 
 def _squared_distances(A: Floats, B: Floats) -> Floats:
@@ -188,4 +264,6 @@ def _dense(rows: Any) -> Floats:
     return rows.toarray() if scipy.sparse.issparse(rows) else rows
 
 
-WEIGHTINGS: dict[str, type[Weighting]] = {weighting.kind: weighting for weighting in (Plain, Idf, Standard, Nystroem)}
+WEIGHTINGS: dict[str, type[Weighting]] = {
+    weighting.kind: weighting for weighting in (Plain, Idf, Standard, Quantiles, Nystroem)
+}

@@ -3,15 +3,17 @@
 import { Combobox } from "./combobox.js";
 import { showDrawing } from "./drawing.js";
 import { element, knowsName, labelName, learnNames, nameOf, plural } from "./elements.js";
+import { showInputs, showStretch } from "./inputs.js";
 import { showBoundary, showConflict, showNearest, showSimilar, showStatuses, showVerdict } from "./panels.js";
 
 const QUICK = 0.15; // seconds
 const THOROUGH = 3;
+const WAIT = 15; // for the thorough answer, which may stand in line behind other pages'
 const N_SIMILAR = 8;
 const PATIENCE = 300; // milliseconds, after which old answers fade
 
 const find = (id) => document.getElementById(id);
-const panels = Object.fromEntries(["verdict", "why", "near", "drawing", "similar"].map((id) => [id, find(id)]));
+const panels = Object.fromEntries(["verdict", "inputs", "why", "near", "drawing", "similar"].map((id) => [id, find(id)]));
 const page = crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2);
 let model = null;
 let chips = []; // { label, on }, in the order in which they came
@@ -98,7 +100,7 @@ async function render() {
     document.body.classList.remove("deciding");
     renderChips();
     renderVerdict(verdict, labels);
-    await Promise.all([explain(verdict, labels, signal), compare(verdict, labels, signal)]);
+    await Promise.all([stretch(verdict, labels, signal), explain(verdict, labels, signal), compare(verdict, labels, signal)]);
   } catch (error) {
     if (error.name === "AbortError") return;
     complain(sentence(error));
@@ -112,10 +114,24 @@ function renderVerdict(verdict, labels) {
   showVerdict(panels.verdict, verdict, model);
   offerSlices([]);
   panels.near.hidden = true;
+  panels.inputs.hidden = true;
   if (verdict.status === "unargmaxable") showConflict(panels.why, verdict, model);
   else panels.why.hidden = true;
   if (verdict.status !== "argmaxable") panels.drawing.hidden = true;
-  document.title = `${labels.length ? plural(labels.length, "label") : "no label"}: ${panels.verdict.querySelector(".headline").textContent}`;
+  document.title = `${plural(labels.length, "label")}: ${panels.verdict.querySelector(".headline").textContent}`;
+}
+
+// How far from real inputs it lies, where such are known.
+async function stretch(verdict, labels, signal) {
+  if (!model.inputs || !["argmaxable", "undecided"].includes(verdict.status)) return;
+  const answer = await ask("stretch", { labels }, signal);
+  showStretch(panels.verdict, answer, model);
+  const write = () =>
+    ask("trial", { labels }, signal).catch((error) => {
+      if (error.name !== "AbortError") complain(sentence(error));
+      throw error;
+    });
+  showInputs(panels.inputs, answer, { model, write });
 }
 
 async function explain(verdict, labels, signal) {
@@ -128,20 +144,29 @@ async function explain(verdict, labels, signal) {
     return;
   }
   if (verdict.status !== "unargmaxable") return;
-  let answer = await ask("explanation", { ...question, seconds: QUICK }, signal);
-  if (answer.is_cancelled) return;
-  const isFinal = answer.least_distance === null || answer.nearest.some((one) => one.is_minimal);
-  showNearest(panels.near, answer, { go, isFinal });
-  const before = JSON.stringify(nearestSet(answer));
-  const first = draw(labels, nearestSet(answer), false, signal);
+  const quick = await ask("explanation", { ...question, seconds: QUICK }, signal);
+  if (quick.is_cancelled) return;
+  const isFinal = quick.least_distance === null || quick.nearest.some((one) => one.is_minimal);
+  showNearest(panels.near, quick, { go, isFinal });
+  const first = draw(labels, nearestSet(quick), false, signal);
   first.catch(() => {}); // it is awaited below, unless the next question ends this one before
-  answer = await ask("explanation", { ...question, seconds: THOROUGH }, signal);
-  if (answer.is_cancelled) return;
-  showConflict(panels.why, answer, model);
-  showNearest(panels.near, answer, { go, isFinal: true });
-  offerSlices(answer.nearest.slice(1));
+  let found = quick;
+  try {
+    const answer = await inTime(ask("explanation", { ...question, seconds: THOROUGH }, signal));
+    if (!answer.is_cancelled) found = answer;
+  } finally {
+    if (!signal.aborted) showNearest(panels.near, found, { go, isFinal: true }); // whatever came: the search has ended
+  }
+  if (found !== quick) showConflict(panels.why, found, model);
+  offerSlices(found.nearest.slice(1));
   await first;
-  if (JSON.stringify(nearestSet(answer)) !== before) await draw(labels, nearestSet(answer), false, signal);
+  if (String(nearestSet(found)) !== String(nearestSet(quick))) await draw(labels, nearestSet(found), false, signal);
+}
+
+// The answer, or after a while that there is none.
+function inTime(answer) {
+  const late = new Promise((resolve) => setTimeout(resolve, 1000 * WAIT, { is_cancelled: true }));
+  return Promise.race([answer, late]);
 }
 
 const nearestSet = (answer) => answer.nearest.slice(0, 1).map((one) => one.labels);
@@ -226,6 +251,7 @@ function showModel() {
     model.dtype,
     model.n_always ? `${plural(model.n_always, "label")} always on` : null,
     model.n_never ? `${plural(model.n_never, "label")} never on` : null,
+    model.inputs ? `${plural(model.inputs, "real input")}` : null,
     model.examples ? `data of ${plural(model.examples, "example")}, ${plural(model.distinct, "distinct combination")}` : "no data",
   ];
   find("facts").textContent = facts.filter(Boolean).join(" · ");

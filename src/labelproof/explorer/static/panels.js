@@ -9,42 +9,46 @@ const show = (panel, ...children) => {
   panel.hidden = false;
 };
 
-const paragraph = (text, kind = "lead") => element("p", { class: kind, text });
+export const paragraph = (text, kind = "lead") => element("p", { class: kind, text });
 
 // The verdict
 
 export function showVerdict(panel, answer, model) {
   const verdict = VERDICTS[answer.status];
-  const none = answer.labels.length === 0;
-  const subject = none ? "No label at all" : answer.labels.length === 1 ? "This label alone" : "This combination";
+  const subject = answer.labels.length === 0 ? "The empty combination" : answer.labels.length === 1 ? "This label alone" : "This combination";
   const ending = { argmaxable: "can be predicted.", undecided: "is not decided." }[answer.status] ?? "can never be predicted.";
   panel.className = `verdict-block ${verdict.class}`;
-  panel.replaceChildren(
+  const said = element(
+    "div",
+    {},
     element("p", { class: `headline verdict ${verdict.class}`, text: `${subject} ${ending}` }),
     paragraph(reason(answer, model), "lead"),
-    ...(model.examples ? [paragraph(occurrence(answer, model), "under")] : []),
+    model.examples ? paragraph(occurrence(answer, model), "under") : null,
   );
+  panel.replaceChildren(said);
 }
 
 function reason(answer, model) {
   const inputs = model.domain.replace("every input", "input").replace("inputs", "input");
+  const gives = answer.labels.length ? "gives exactly this combination" : `gets none of the ${plural(model.n_labels, "label")}`;
   if (answer.status === "undecided") return `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}.`;
   if (answer.status === "size")
     return `The rule gives ${plural(answer.size, "label")} to every example, and this combination has ${answer.labels.length}.`;
   if (answer.status === "argmaxable") {
-    if (answer.margin === null) return `Some ${inputs} gives exactly this combination.`;
+    if (answer.margin === null) return `Some ${inputs} ${gives}.`;
     const share = `${short(100 * answer.margin)} %`;
-    return `Some ${inputs} gives exactly this combination, and still does when it is moved by up to ${share} of its length (margin ${short(answer.margin)}).`;
+    return `Some ${inputs} ${gives}, and still does when it is moved by up to ${share} of its length (margin ${short(answer.margin)}).`;
   }
   const size = answer.conflict.on.length + answer.conflict.off.length;
   const what = size === 1 ? "one decision is impossible" : `${size} decisions contradict each other`;
-  return `No ${inputs} gives exactly this combination: ${what}.`;
+  return `No ${inputs} ${gives}: ${what}.`;
 }
 
 function occurrence(answer, model) {
   const examples = plural(model.examples, "example");
-  if (!answer.count) return `None of the ${examples} of the data has exactly this combination.`;
-  return `${answer.count.toLocaleString("en")} of the ${examples} of the data ${answer.count === 1 ? "has" : "have"} exactly this combination.`;
+  const what = answer.labels.length ? "exactly this combination" : "no label";
+  if (!answer.count) return `None of the ${examples} of the data has ${what}.`;
+  return `${answer.count.toLocaleString("en")} of the ${examples} of the data ${answer.count === 1 ? "has" : "have"} ${what}.`;
 }
 
 // Why not: the balance of a conflict
@@ -82,7 +86,7 @@ function cancelling(on, off, others, model) {
   return `Weighted as the bars show, the logits of these labels cancel each other for every input: ${so}.`;
 }
 
-function balance({ on, off, on_shares: onShares, off_shares: offShares }) {
+export function balance({ on, off, on_shares: onShares, off_shares: offShares }) {
   const largest = Math.max(...onShares, ...offShares, 1e-9);
   const isSingle = !on.length || !off.length;
   const row = (kind, left, right) => element("div", { class: `pair${kind}`, role: "row" }, on.length ? left : null, off.length ? right : null);
@@ -174,9 +178,9 @@ export function showNearest(panel, answer, { go, isFinal }) {
 }
 
 function distance({ least_distance: least, nearest }) {
-  if (least === null) return "No combination at all can be predicted.";
+  if (least === null) return "There is no combination that can be predicted.";
   const bound = `Proven: every combination that can be predicted differs in at least ${plural(least, "label")}.`;
-  return nearest.length ? bound : `${bound} None was found in the time.`;
+  return nearest.length ? bound : `${bound} The search ended before it found one.`;
 }
 
 // Similar sets of the data

@@ -16,7 +16,7 @@ const WAYS = {
   text: [[1, "A to Z"], [-1, "Z to A"]],
   holds: [[1, "not shown first"], [-1, "holds first"]],
 };
-const DESCENDING_FIRST = new Set(["count", "number"]);
+const DESCENDING_FIRST = new Set(["count", "number", "stretch"]);
 
 function make(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
@@ -44,6 +44,15 @@ function writeNumber(value) {
   return Number(value.toPrecision(3)).toLocaleString("en-US", format);
 }
 
+// A proven stretch, rounded down; null is infinite.
+function writeTimes(value) {
+  if (value === null) return "∞";
+  if (value <= 0) return "0";
+  const digits = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(value))));
+  const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return (Math.floor(value * 10 ** digits + 1e-9) / 10 ** digits).toLocaleString("en-US", format);
+}
+
 // One group of label sets, with its values by the columns' keys.
 function readGroup(group) {
   const values = {};
@@ -69,6 +78,7 @@ function sortKey(column, group, names) {
   const values = group.values[column.key];
   if (column.kind === "verdict") return (i) => VERDICTS.findIndex((v) => v.status === group.status[i]);
   if (column.kind === "labels") return (i) => values[i].map((label) => names[label]).join(", ");
+  if (column.kind === "stretch") return (i) => values[i] ?? Infinity;
   if (column.kind === "holds") return (i) => (values[i] === null ? null : Number(values[i]));
   return (i) => values[i];
 }
@@ -118,6 +128,7 @@ function cellOf(column, value, names) {
     case "verdict": return verdictCell(value);
     case "labels": return namesCell(value, names);
     case "count": return [make("bdi", {}, writeCount(value))];
+    case "stretch": return [make("bdi", {}, writeTimes(value))];
     case "number": return [make("bdi", {}, writeNumber(value))];
     case "holds": return [make("bdi", {}, HOLDS.get(value))];
     default: return [make("bdi", {}, value)];
@@ -128,7 +139,7 @@ function rowOf(group, i, names) {
   const row = make("tr", {});
   for (const column of group.columns) {
     const value = group.values[column.key][i];
-    const className = value === null ? `${column.kind} unknown` : column.kind;
+    const className = value === null && column.kind !== "stretch" ? `${column.kind} unknown` : column.kind;
     const cell = make("td", { className }, ...cellOf(column, value, names));
     cell.dataset.title = column.title;
     row.append(cell);
@@ -183,7 +194,7 @@ function start(section) {
     if (sort) return "";
     const hints = [];
     if (verdict === "all" && group.status.includes(0)) hints.push("those that cannot be predicted first");
-    if (group.values.examples) hints.push("the most frequent first");
+    if (new Set(group.values.examples).size > 1) hints.push("the most frequent first");
     return hints.length ? `; ${hints.join(", ")}` : "";
   }
 
@@ -258,3 +269,20 @@ function start(section) {
 }
 
 document.querySelectorAll("[data-sets]").forEach(start);
+
+// Audits of several models are folded: a link to one opens it, and all are printed.
+function reveal() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let node = target?.closest("details"); node; node = node.parentElement.closest("details")) node.open = true;
+  target?.scrollIntoView();
+}
+
+const folded = [...document.querySelectorAll("details.audit")];
+let closed = [];
+addEventListener("hashchange", reveal);
+addEventListener("beforeprint", () => {
+  closed = folded.filter((one) => !one.open);
+  closed.forEach((one) => { one.open = true; });
+});
+addEventListener("afterprint", () => closed.forEach((one) => { one.open = false; }));
+if (location.hash) reveal();

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from labelproof.encoders.layers import Bag
 from labelproof.encoders.views.encoder import Part, ViewsEncoder
 from labelproof.encoders.views.view import View
 from labelproof.training.heads import LinearHead
@@ -25,7 +26,7 @@ def assemble(blended: Blend, refitted: Sequence[Refitted], material: Material) -
     views: list[View] = []
     names: dict[str, int] = {}
     columns: dict[Part | tuple[Part, int], npt.NDArray[Any]] = {}
-    layers: list[torch.nn.Linear] = []
+    layers: list[Bag] = []
     bias: Any = 0.0
     for place, ((member, share), fitted) in enumerate(zip(blended.members, refitted, strict=True)):
         if member.plan.name not in names:
@@ -38,14 +39,14 @@ def assemble(blended: Blend, refitted: Sequence[Refitted], material: Material) -
         key: Part | tuple[Part, int] = Part(view)
         if fitted.network is not None:
             layers.append(fitted.network.hidden)
-            key = (Part(view, fitted.network.hidden.out_features), place)
+            key = (Part(view, fitted.network.hidden.weight.shape[1]), place)
         columns[key] = columns[key] + weight if key in columns else weight
     parts = [key if isinstance(key, Part) else key[0] for key in columns]
     encoder = ViewsEncoder(material.bases, views, parts)
     head = LinearHead(encoder.width, len(bias))
     with torch.no_grad():
         for own, trained in zip(encoder.hidden, layers, strict=True):
-            own.load_state_dict({"weight": trained.weight.T, "bias": trained.bias})
+            own.load_state_dict(trained.state_dict())
         head.output.weight.copy_(torch.from_numpy(np.concatenate(list(columns.values()), axis=1)))
         head.output.bias.copy_(torch.from_numpy(np.asarray(bias)))
     return encoder.eval(), head.eval()

@@ -13,6 +13,8 @@ LEAST = 60.0
 class Budget:
     """Seconds that are left; without a number of them, ten times what the first stage takes.
 
+    The default counts the processor's time, so that what is tried does not depend on what else a machine has to do.
+
     Parameters
     ----------
     seconds
@@ -21,15 +23,16 @@ class Budget:
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
-        self._begin = time.perf_counter()
+        self._clock = time.process_time if seconds is None else time.perf_counter
+        self._begin = self._clock()
 
     def begin(self) -> None:
         """Start the clock again: what came before does not count."""
-        self._begin = time.perf_counter()
+        self._begin = self._clock()
 
     def spent(self) -> float:
         """Return the seconds since the beginning."""
-        return time.perf_counter() - self._begin
+        return self._clock() - self._begin
 
     def first_stage_took(self, seconds: float) -> None:
         """Set the default from what the first stage took."""

@@ -66,6 +66,7 @@ def fit_recipe(
     metric: str = "micro-f1",
     budget: float | None = None,
     seed: int = 0,
+    times: Any = None,
     folder: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> RecipeResult:
@@ -81,12 +82,14 @@ def fit_recipe(
         Seconds; None for about ten times a plain grid of support vector machines, 0 for such a grid alone.
     seed
         Of folds and networks.
+    times
+        Of the examples, (n_examples,), where a fold is to be a stretch of time.
     folder
         Where finished members are kept, so that an interrupted run goes on after them.
     say
         Told what was tried.
     """
-    folds = Folds(material_of(training), training.labels, fold_numbers(training, seed=seed))
+    folds = Folds(material_of(training), training.labels, fold_numbers(training, seed=seed, times=times))
     found = search(folds, Budget(budget), Ledger(folder, folds), seed=seed, say=say)
     blended = blend(found.candidates, folds.truth)
     say(f"training on all {len(training):,} examples: {blended.name}")

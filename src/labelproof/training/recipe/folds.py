@@ -1,4 +1,4 @@
-"""Which examples are held out together: by iterative stratification, groups kept together.
+"""Which examples are held out together: by iterative stratification, groups kept together, or by time.
 
 Every choice is made on scores of examples that the models have not seen. Where the scores of all examples would not fit
 into memory, some examples are held out once, and the others are never scored.
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.data import Dataset
-from labelproof.data.splits import iterative_stratification, split_by_group
+from labelproof.data.splits import iterative_stratification, split_by_group, split_by_time
 from labelproof.training.recipe.menu import Material, ViewPlan
 
 __all__ = ["Fold", "Folds", "fold_numbers"]
@@ -83,10 +83,11 @@ class Folds:
         return type(self)(self.material, self.labels[:, some], self.numbers)
 
 
-def fold_numbers(training: Dataset, *, seed: int) -> npt.NDArray[np.int64]:
+def fold_numbers(training: Dataset, *, seed: int, times: Any = None) -> npt.NDArray[np.int64]:
     """Return the fold of every training example, counted from 0; there are five, or three of large data sets.
 
-    Of very large ones some examples are in fold 0, and the others in none, −1.
+    Of very large ones some examples are in fold 0, and the others in none, −1. With times a fold is a stretch of time,
+    and the examples that are held out once are the latest.
 
     Examples
     --------
@@ -97,14 +98,18 @@ def fold_numbers(training: Dataset, *, seed: int) -> npt.NDArray[np.int64]:
     n, n_labels = training.labels.shape
     if n * n_labels > MOST_SCORES:
         share = min(0.1, HELD_SCORES / (n * n_labels))
-        return np.where(_divided(training, {"held": share, "kept": 1 - share}, seed) == "held", 0, -1)
+        return np.where(_divided(training, {"kept": 1 - share, "held": share}, seed, times) == "held", 0, -1)
     n_folds = min(5 if n < FEW else 3, n)
-    names = _divided(training, {str(fold): 1.0 for fold in range(n_folds)}, seed)
+    names = _divided(training, {str(fold): 1.0 for fold in range(n_folds)}, seed, times)
     numbers = np.unique(names, return_inverse=True)[1]
     return np.asarray(numbers, np.int64)
 
 
-def _divided(training: Dataset, parts: dict[str, float], seed: int) -> npt.NDArray[np.str_]:
+def _divided(training: Dataset, parts: dict[str, float], seed: int, times: Any) -> npt.NDArray[np.str_]:
+    if times is not None:
+        names = split_by_time(times, parts)
+        if len(set(names.tolist())) == len(parts):  # else there are too few times
+            return names
     names = iterative_stratification(training.labels, parts, groups=training.groups, seed=seed)
     if len(set(names.tolist())) < len(parts) and training.groups is not None:
         names = split_by_group(training.groups, parts, seed=seed)

@@ -37,12 +37,34 @@ class Ledger:
         """Return a member, from its file if that is there."""
         if self.folder is None:
             return try_it()
-        path = self.folder / f"{hashlib.sha256(f'{plan.name} {what}'.encode()).hexdigest()[:16]}.npz"
+        path = self._path(self.folder, plan, what, "npz")
         found = self._read(path, plan)
         if found is None:
             found = try_it()
             self._write(path, found)
         return found
+
+    def loss(self, plan: ViewPlan, what: str, find_it: Callable[[], float]) -> float:
+        """Return the loss of what is tried on some labels alone, from its file if that is there."""
+        if self.folder is None:
+            return find_it()
+        path = self._path(self.folder, plan, what, "json")
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            if facts["run"] == self._run:
+                return float(facts["loss"])
+        except (FileNotFoundError, KeyError, ValueError, TypeError):
+            pass
+        found = find_it()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.part")
+        draft.write_text(json.dumps({"run": self._run, "loss": found}), encoding="utf-8")
+        draft.replace(path)
+        return found
+
+    @staticmethod
+    def _path(folder: Path, plan: ViewPlan, what: str, ending: str) -> Path:
+        return folder / f"{hashlib.sha256(f'{plan.name} {what}'.encode()).hexdigest()[:16]}.{ending}"
 
     def _read(self, path: Path, plan: ViewPlan) -> Candidate | None:
         try:

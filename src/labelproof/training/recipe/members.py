@@ -59,7 +59,7 @@ class Candidate:
         """What it is, for people."""
         if self.family == "trees":
             return self.plan.name
-        how = f"SVM, C = {self.cost:g}" if self.family == "svm" else f"network, {self.epochs} epochs"
+        how = f"SVM, C = {self.cost:.2g}" if self.family == "svm" else f"network, {self.epochs} epochs"
         return f"{self.plan.name}: {how}"
 
 

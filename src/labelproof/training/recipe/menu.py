@@ -15,9 +15,9 @@ from labelproof.data import Dataset
 from labelproof.encoders.views.bases import Base, GivenNumbers, TermCounts
 from labelproof.encoders.views.leaves import Leaves
 from labelproof.encoders.views.view import Block, View
-from labelproof.encoders.views.weightings import Idf, Nystroem, Plain, Standard
+from labelproof.encoders.views.weightings import Idf, Nystroem, Plain, Quantiles, Standard
 
-__all__ = ["Material", "ViewPlan", "add_letters", "material_of", "plans_for", "trees_plan"]
+__all__ = ["Material", "ViewPlan", "add_letters", "kernel_plans", "material_of", "plans_for", "trees_plan"]
 
 Learn = Callable[[Any], Any]
 HALF = float(np.sqrt(0.5))
@@ -97,10 +97,20 @@ def plans_for(material: Material) -> list[ViewPlan]:
         if matrix.nnz and matrix.data.min() >= 0:
             plans.append(ViewPlan("idf", ((0, Idf.learned, 1.0),), True, (0.1, 0.3, 1.0)))
         return plans
+    costs = (0.001, 0.003, 0.01)
     return [
-        ViewPlan("standardised", ((0, Standard.learned, 1.0),), False, (0.001, 0.003, 0.01)),
-        ViewPlan("kernel, smooth", ((0, partial(Nystroem.learned, sharpness=0.5), 1.0),), False, (0.1, 1.0)),
-        ViewPlan("kernel, sharp", ((0, partial(Nystroem.learned, sharpness=1.5), 1.0),), False, (0.1, 1.0)),
+        ViewPlan("standardised", ((0, Standard.learned, 1.0),), False, costs),
+        ViewPlan("quantiles", ((0, Quantiles.learned, 1.0),), False, costs),
+    ]
+
+
+def kernel_plans(scaling: str) -> list[ViewPlan]:
+    """Return the kernels on dense features, scaled as the view of this name."""
+    learn = partial(Nystroem.learned, of_quantiles=scaling == "quantiles")
+    widths = {"smooth": 0.5, "sharp": 1.5}
+    return [
+        ViewPlan(f"{scaling}, {name} kernel", ((0, partial(learn, sharpness=sharpness), 1.0),), False, (0.1, 1.0))
+        for name, sharpness in widths.items()
     ]
 
 

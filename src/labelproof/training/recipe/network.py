@@ -15,7 +15,9 @@ import numpy.typing as npt
 import scipy.sparse
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits, embedding_bag
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from labelproof.encoders.layers import Bag, lecun_scale
 
 __all__ = ["Network", "train_network"]
 
@@ -38,10 +40,12 @@ class Network(nn.Module):
 
     def __init__(self, n_inputs: int, n_labels: int, rates: npt.NDArray[np.float64]) -> None:
         super().__init__()
-        self.hidden = nn.Linear(n_inputs, HIDDEN)
+        self.hidden = Bag(n_inputs, HIDDEN, scale=0.0)
         self.output = nn.Linear(HIDDEN, n_labels)
         start = np.log(np.clip(rates, 1e-4, 1 - 1e-4)) - np.log1p(-np.clip(rates, 1e-4, 1 - 1e-4))
         with torch.no_grad():
+            for numbers in self.hidden.parameters():
+                numbers.uniform_(-lecun_scale(n_inputs), lecun_scale(n_inputs))
             self.output.weight.mul_(0.1)
             self.output.bias.copy_(torch.from_numpy(start))
 
@@ -53,8 +57,7 @@ class Network(nn.Module):
         values = torch.from_numpy(rows.data.astype(np.float32))
         values = nn.functional.dropout(values, INPUT_DROPOUT, self.training)
         ids, ends = torch.from_numpy(rows.indices.astype(np.int64)), torch.from_numpy(rows.indptr[:-1].astype(np.int64))
-        bag = embedding_bag(ids, self.hidden.weight.T, ends, mode="sum", per_sample_weights=values)
-        return (bag + self.hidden.bias).relu()
+        return self.hidden(ids, ends, values).relu()
 
     def forward(self, rows: Any) -> Tensor:
         """Return the logits (n, n_labels)."""
@@ -96,7 +99,7 @@ def train_network(
     with torch.random.fork_rng(devices=[]), _threads(size * HIDDEN * (features.shape[1] + n_labels)):
         torch.manual_seed(seed)
         network = Network(features.shape[1], n_labels, rates)
-        optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
+        optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=0.0, fused=True)
         rng = np.random.default_rng(seed)
         best, best_epoch, kept = np.inf, epochs, None
         for epoch in range(1, epochs + 1):

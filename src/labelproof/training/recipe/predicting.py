@@ -17,6 +17,7 @@ SECONDS_A_LETTER = 1.5e-6  # to count runs of letters
 MOST_CENTRES = 800
 TREES, FEWEST_FOR_NO_TREES, MOST_LEAF_WEIGHTS = 300, 2500, 40_000_000
 EPOCHS = 30  # that a network usually takes
+FEWEST_NUMBERS = 100_000  # below, a grid takes about as long as with so many
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ class Speed:
 
     def measured(self, size: Size, seconds: float) -> None:
         """Note what a grid took."""
-        self._slowest = max(self._slowest, (seconds - size.making) / max(size.numbers, 1))
+        self._slowest = max(self._slowest, (seconds - size.making) / max(size.numbers, FEWEST_NUMBERS))
 
     def seconds(self, size: Size) -> float:
         """Return what a grid on a view of this size will take."""
-        return self._slowest * size.numbers + size.making
+        return self._slowest * max(size.numbers, FEWEST_NUMBERS) + size.making
 
 
 def warm_up() -> None:
@@ -59,7 +60,7 @@ def grid_size(plan: ViewPlan, material: Material) -> Size:
         letters = float(np.mean([len(text) for text in texts])) * len(material.texts)
         more = counts.nnz / len(texts) * len(material.texts)
         return Size(width + MOST_TERMS, numbers + more, letters * SECONDS_A_LETTER)
-    if plan.name.startswith("kernel"):
+    if plan.name.endswith("kernel"):
         width = min(MOST_CENTRES, matrix.shape[0])
         return Size(width, float(matrix.shape[0] * width), 0.0)
     return Size(width, numbers)
@@ -83,4 +84,4 @@ def network_seconds(folds: Folds, width: int) -> float:
     """Return what training the networks will take."""
     n, n_labels = folds.labels.shape
     steps = EPOCHS * folds.n_folds * n / 64
-    return steps * (2e-3 + 3e-9 * 512 * (width + n_labels) * 3)
+    return steps * (1e-3 + 1.5e-9 * 512 * (width + n_labels) * 3)

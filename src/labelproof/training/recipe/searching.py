@@ -1,6 +1,5 @@
 """Try one member after the other, in the order of gain per second, until the budget ends."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +11,7 @@ from labelproof.training.recipe.budget import Budget
 from labelproof.training.recipe.folds import Fold, Folds
 from labelproof.training.recipe.ledger import Ledger
 from labelproof.training.recipe.members import Candidate, edges, network_candidate, svm_candidate, trees_candidate
-from labelproof.training.recipe.menu import ViewPlan, add_letters, plans_for, trees_plan
+from labelproof.training.recipe.menu import ViewPlan, add_letters, kernel_plans, plans_for, trees_plan
 from labelproof.training.recipe.predicting import (
     Speed,
     grid_size,
@@ -62,6 +61,8 @@ class _Desk:
         plans = plans_for(self.folds.material)
         for plan in plans:
             self._try_grid(plan)
+        for plan in self._kernels(plans):
+            self._try_grid(plan)
         self._try_trees()
         self._try_networks(plans)
         return self.found
@@ -91,9 +92,9 @@ class _Desk:
             return
         if plan.name == "words and letters":
             add_letters(material)
-        begin = time.perf_counter()
+        begin = self.budget.spent()
         self._grid(plan)
-        seconds = time.perf_counter() - begin
+        seconds = self.budget.spent() - begin
         self.speed.measured(size, seconds)
         if is_first:
             self.budget.first_stage_took(seconds)
@@ -110,9 +111,15 @@ class _Desk:
             Fold(part.features, part.labels[:, some], part.held, part.held_features, part.held_labels[:, some])
             for part in parts
         ]
-        losses = self._costs(plan, lambda cost: svm_candidate(few, plan, few_parts, cost).loss)
+
+        def loss(cost: float) -> float:
+            return self.ledger.loss(
+                plan, f"svm {cost!r} of some", lambda: svm_candidate(few, plan, few_parts, cost).loss
+            )
+
+        losses = self._costs(plan, loss)
         best = min(losses, key=lambda cost: losses[cost])
-        self.say(f"{plan.name}: C = {best:g} is best for {len(some)} of {self.n_labels:,} labels")
+        self.say(f"{plan.name}: C = {best:.2g} is best for {len(some)} of {self.n_labels:,} labels")
         self._svm(plan, parts, best)
 
     def _svm(self, plan: ViewPlan, parts: list[Fold], cost: float) -> float:
@@ -140,7 +147,7 @@ class _Desk:
         """Try networks on views that are narrow enough, the better ones first; on any, if there is no member yet."""
         alone = not self.found.candidates
         last_resort = [plan for plan in plans if plan.name == "idf"] or plans[:1]
-        for plan in last_resort if alone else self._tried(plans):
+        for plan in last_resort if alone else self._best_first(plans):
             width, name = grid_size(plan, self.folds.material).width, f"{plan.name}: network"
             if width > WIDEST_NETWORK and not alone:
                 self.found.skipped.append(f"{name} ({width:,} inputs)")
@@ -149,11 +156,15 @@ class _Desk:
                 make = partial(network_candidate, self.folds, plan, self.folds.views(plan))
                 self._note(self.ledger.tried(plan, name, partial(make, seed=self.seed, seconds=seconds)))
 
-    def _tried(self, plans: list[ViewPlan]) -> list[ViewPlan]:
-        """Return the plans with machines, but kernels, by their losses."""
+    def _kernels(self, plans: list[ViewPlan]) -> list[ViewPlan]:
+        """Return the kernels of dense features, on the better one of their scalings."""
+        scalings = [plan for plan in self._best_first(plans) if not plan.is_sparse]
+        return kernel_plans(scalings[0].name) if scalings else []
+
+    def _best_first(self, plans: list[ViewPlan]) -> list[ViewPlan]:
+        """Return the plans with machines, by their losses."""
         losses = {c.plan.name: c.loss for c in sorted(self.found.candidates, key=lambda c: -c.loss)}
-        tried = [plan for plan in plans if plan.name in losses and "kernel" not in plan.name]
-        return sorted(tried, key=lambda plan: losses[plan.name])
+        return sorted((plan for plan in plans if plan.name in losses), key=lambda plan: losses[plan.name])
 
 
 def _some_labels(labels: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

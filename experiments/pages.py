@@ -1,0 +1,73 @@
+"""Results pages in Markdown, from stored rows alone: tables, the list of claims, where the numbers come from."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NOT_RUN = "not run yet"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, its figure, ours, and the verdict."""
+
+    claim: str
+    paper: str
+    ours: str
+    holds: str
+
+    @classmethod
+    def judged(cls, claim: str, paper: str, ours: str, holds: bool | None) -> "Claim":
+        """Return a claim whose verdict is computed; None where there is nothing to judge it by."""
+        return cls(claim, paper, ours, {True: "holds", False: "**does not hold**", None: NOT_RUN}[holds])
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table in Markdown; all columns but the first are numbers."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + "|".join(["---", *["---:"] * (len(columns) - 1)]) + "|"]
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def claim_table(claims: Iterable[Claim]) -> str:
+    """Return claim · paper · ours · holds?"""
+    rows = [[one.claim, one.paper, one.ours, one.holds] for one in claims]
+    return table(["claim", "paper", "ours", "holds?"], rows).replace("---:", "---")
+
+
+def provenance(runs: Sequence[Any], command: str) -> str:
+    """Say by which command, code and packages the runs were made, and how long they took.
+
+    ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows.
+    """
+    pairs = [(_of(run, "code"), _of(run, "seconds")) for run in runs]
+    lines = [f"Run again with `{command}`; what is stored is not computed twice.", ""]
+    if pairs:
+        lines += [f"{len(pairs)} stored runs, {sum(s for _, s in pairs) / 60:.0f} minutes in all. Made by:", ""]
+        codes = {tuple(sorted((k, str(v)) for k, v in code.items())) for code, _ in pairs}
+        lines += ["- " + ", ".join(f"{name} {value}" for name, value in code) for code in sorted(codes)]
+    return "\n".join(lines) + "\n"
+
+
+def write_page(path: Path, template: Path, parts: dict[str, str]) -> None:
+    """Write a page: the template's sentences, with {{name}} replaced by what the code made of the rows."""
+    text = template.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        slot = f"{{{{{name}}}}}"
+        if slot not in text:
+            raise ValueError(f"{template.name} must have a place {slot}, got none")
+        text = text.replace(slot, part.rstrip())
+    if "{{" in text:
+        raise ValueError(f"{template.name} must have its places filled, got {text[text.index('{{') :][:30]!r}")
+    note = f"<!-- Written by the experiments: edit {template.parent.name}/{template.name} instead. -->\n\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(note + text, encoding="utf-8")
+
+
+def _of(run: Any, name: str) -> Any:
+    return run[name] if isinstance(run, dict) else getattr(run, name)
+
+
+def _cell(value: Any) -> str:
+    return "–" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

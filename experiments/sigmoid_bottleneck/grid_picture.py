@@ -1,0 +1,32 @@
+"""The picture of figure 5: share of argmaxable test sets and F1@k by the width of the head."""
+
+import statistics
+from pathlib import Path
+
+from experiments.sigmoid_bottleneck.grid import HEADS, share
+from labelproof.pictures.canvas import new_figure, save_figure
+from labelproof.training import RunRecord
+
+COLOURS = dict(zip(HEADS, ("#b23b3b", "#1f5fa8", "#e08a3c", "#8a5a2b", "#5ba3d0", "#3a8f4a"), strict=True))
+
+
+def draw(heads: dict[str, dict[int, list[RunRecord]]], path: Path, title: str) -> None:
+    """Draw one line for each head through the means over seeds, and the points of all runs."""
+    figure = new_figure(9.4, 3.8)
+    panels = figure.subplots(1, 2)
+    for head, widths in heads.items():
+        xs = sorted(widths)
+        for axes, value in zip(panels, (share, lambda one: one.measured["f1@k"]), strict=True):
+            axes.plot(xs, [statistics.fmean(map(value, widths[x])) for x in xs], color=COLOURS[head], label=head)
+            points = [(x, value(one)) for x in xs for one in widths[x]]
+            axes.plot(*zip(*points, strict=True), ".", color=COLOURS[head], alpha=0.5)
+    for axes, name in zip(panels, ("share of test sets argmaxable", "F1@k"), strict=True):
+        axes.set_xscale("log")
+        axes.minorticks_off()
+        axes.set_xticks(sorted({x for widths in heads.values() for x in widths}))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set(xlabel="width d", title=name)
+        axes.grid(alpha=0.25)
+    panels[1].legend(loc="lower right", frameon=False, fontsize=7)
+    figure.suptitle(title, fontsize=11)
+    save_figure(figure, path)

@@ -1,0 +1,160 @@
+"""The results page of the sigmoidF1 paper, from stored rows."""
+
+import statistics
+from pathlib import Path
+
+from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
+from experiments.rows import Row
+from experiments.sigmoid_f1.grid import BATCHES, BETAS, EMPTY, ETAS, LOSSES, MAP, RATES, SEEDS
+from experiments.sigmoid_f1.tasks import FEATURES, TASKS
+from labelproof.training import RunRecord
+
+COMMAND = "python -m experiments.sigmoid_f1"
+PUBLISHED = ("BCE", "focal", "ASL", "unboundedF1", "sigmoidF1")  # the losses of the paper's tables
+RULES = ("at .5", "at 0.05", "tuned", "tuned for each label", "averaged")
+Runs = dict[str, dict[str, list[RunRecord]]]
+
+
+def write(path: Path, runs: Runs, heat: list[RunRecord], batches: list[RunRecord], rows: list[Row]) -> None:
+    """Write the page."""
+    stored = [record for losses in runs.values() for some in losses.values() for record in some]
+    parts = {
+        "claims": claim_table(_claims(runs, rows)),
+        "features": str(FEATURES),
+        "rates": " and ".join(map(str, RATES)),
+        "losses": "\n".join(_losses(name, losses) for name, losses in runs.items()) or "No run is stored yet.",
+        "heat": "![weighted F1 over β and η](pictures/sigmoid_f1_heat.png)" if heat else "Not run yet.",
+        "batches": _batches(batches),
+        "published": _published(rows),
+        "missing": "\n".join(f"- {line}" for line in _missing(runs, heat, batches, rows)),
+        "provenance": provenance([*stored, *heat, *batches, *rows], COMMAND),
+    }
+    write_page(path, Path(__file__).with_name("page.md"), parts)
+
+
+def _mean(runs: list[RunRecord], rule: str, metric: str) -> float:
+    return statistics.fmean(run.measured[rule][metric] for run in runs)
+
+
+def _claims(runs: Runs, rows: list[Row]) -> list[Claim]:
+    claims = []
+    for name in TASKS:
+        losses, text = runs.get(name, {}), f"{name}: sigmoidF1 has the best weighted F1 of the five losses"
+        claims += [_best_is(f"{text}, {rule}", losses, rule) for rule in RULES if rule != "averaged"]
+        claims += [_averaging(name, losses), _time(name, losses)]
+    return [*claims, *_published_claims(rows)]
+
+
+def _best_is(text: str, losses: dict[str, list[RunRecord]], rule: str) -> Claim:
+    paper = "yes" if rule.startswith("at") else "–"
+    if not all(loss in losses for loss in PUBLISHED):
+        return Claim(text, paper, "–", NOT_RUN)
+    means = {loss: _mean(losses[loss], rule, "weighted-f1") for loss in PUBLISHED}
+    said = ", ".join(f"{loss} {100 * value:.1f}" for loss, value in means.items())
+    return Claim.judged(text, paper, said, max(means, key=lambda loss: means[loss]) == "sigmoidF1")
+
+
+def _averaging(name: str, losses: dict[str, list[RunRecord]]) -> Claim:
+    text = f"{name}: threshold averaging is below the fixed .05 for every loss (Table 4)"
+    if not all(loss in losses for loss in PUBLISHED):
+        return Claim(text, "yes", "–", NOT_RUN)
+    pairs = {loss: [_mean(losses[loss], rule, "weighted-f1") for rule in ("at 0.05", "averaged")] for loss in PUBLISHED}
+    said = ", ".join(f"{loss} {100 * a:.1f} → {100 * b:.1f}" for loss, (a, b) in pairs.items())
+    return Claim.judged(text, "yes", said, all(b < a for a, b in pairs.values()))
+
+
+def _time(name: str, losses: dict[str, list[RunRecord]]) -> Claim:
+    text = f"{name}: an epoch costs about the same with every loss (Table 6), within a quarter"
+    if not all(loss in losses for loss in PUBLISHED):
+        return Claim(text, "yes", "–", NOT_RUN)
+    seconds = {loss: statistics.median(run.measured["epoch seconds"] for run in losses[loss]) for loss in PUBLISHED}
+    said = ", ".join(f"{loss} {value / seconds['BCE']:.2f}" for loss, value in seconds.items())
+    close = all(0.8 <= value / seconds["BCE"] <= 1.25 for value in seconds.values())
+    return Claim.judged(text, "yes", f"of BCE's: {said}", close)
+
+
+def _published_claims(rows: list[Row]) -> list[Claim]:
+    text = "the public code, with β = 1, η = 9 as printed, learns (weighted F1 at .05 above that of BCE)"
+    of = {
+        loss: [row["result"]["weighted-f1 at 0.05"] for row in rows if row["setting"]["loss"] == loss]
+        for loss in _names(rows)
+    }
+    printed = next((loss for loss in of if "as printed" in loss), None)
+    if printed is None:
+        return [Claim(text, "yes", "–", NOT_RUN)]
+    ours, bce = statistics.fmean(of[printed]), statistics.fmean(of["BCE"])
+    return [Claim.judged(text, "yes", f"{100 * ours:.1f}, BCE {100 * bce:.1f}", ours > bce)]
+
+
+def _names(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(row["setting"]["loss"] for row in rows))
+
+
+def _losses(name: str, losses: dict[str, list[RunRecord]]) -> str:
+    lines = []
+    for loss, runs in losses.items():
+        values = [
+            _spread([run.measured[rule][metric] for run in runs]) for rule in RULES for metric in ("weighted-f1",)
+        ]
+        others = [_spread([run.measured["tuned"]["micro-f1"] for run in runs])]
+        others += [_spread([run.measured["tuned for each label"]["macro-f1"] for run in runs])]
+        lines.append([loss, len(runs), *values, *others, _spread([run.measured[MAP] for run in runs])])
+    head = ["loss", "seeds", *(f"weighted F1, {rule}" for rule in RULES), "micro-F1, tuned", "macro-F1, tuned", "mAP"]
+    size = next(iter(losses.values()))[0]
+    about = f"{size.data['examples']:,} examples, {size.data['labels']} labels."
+    return "\n".join(
+        [f"### {name}", "", about, "", f"![{name}](pictures/sigmoid_f1_{name}.png)", "", table(head, lines)]
+    )
+
+
+def _batches(records: list[RunRecord]) -> str:
+    if not records:
+        return "Not run yet."
+    lines = []
+    for size in BATCHES:
+        cells = []
+        for empty in EMPTY:
+            key = {"loss.empty": empty, "trainer.batch_size": size}
+            some = [r.measured["tuned for each label"]["macro-f1"] for r in records if key.items() <= r.changes.items()]
+            cells.append(_spread(some) if some else "–")
+        lines.append([f"{size} examples", *cells])
+    return "Macro-F1 of sigmoidF1, thresholds tuned for each label.\n\n" + table(["batch", *EMPTY], lines)
+
+
+def _published(rows: list[Row]) -> str:
+    if not rows:
+        return "Not run yet."
+    names = ("weighted-f1 at 0.05", "weighted-f1 at 0.5", "macro-f1 at 0.5", "mAP")
+    lines = []
+    for loss in _names(rows):
+        some = [row["result"] for row in rows if row["setting"]["loss"] == loss]
+        cells = [_spread([one[name] for one in some]) for name in names]
+        first, last = (statistics.fmean(one[f"{end} loss"] for one in some) for end in ("first", "last"))
+        lines.append([loss, *cells, f"{first:.4f} → {last:.4f}"])
+    return table(["loss", *names, "loss, first → last"], lines)
+
+
+def _missing(runs: Runs, heat: list[RunRecord], batches: list[RunRecord], rows: list[Row]) -> list[str]:
+    lines = []
+    for name in TASKS:
+        done, whole = sum(len(some) for some in runs.get(name, {}).values()), len(SEEDS) * len(LOSSES)
+        if done < whole:
+            lines.append(f"The losses on {name}: {done} of {whole} losses and seeds are done.")
+    if len(heat) < len(BETAS) * len(ETAS):
+        lines.append(f"The map over β and η: {len(heat)} of {len(BETAS) * len(ETAS)} runs are done.")
+    if len(batches) < 3 * len(BATCHES) * len(EMPTY):
+        lines.append(
+            f"Batch size against empty labels: {len(batches)} of {3 * len(BATCHES) * len(EMPTY)} runs are done."
+        )
+    if not rows:
+        lines.append("The published code beside the definition.")
+    return [
+        *lines,
+        "A pretrained frozen encoder, MS-COCO, Pascal-VOC and movie posters, which are not to be had here; digits.",
+        "The paper's tuning of β and η for each data set, and of the options of focal loss and ASL.",
+    ]
+
+
+def _spread(values: list[float]) -> str:
+    text = f"{100 * statistics.fmean(values):.1f}"
+    return text if len(values) < 2 else f"{text} ± {100 * statistics.stdev(values):.1f}"

@@ -1,0 +1,60 @@
+"""The pictures: three ways to count, box plots of the losses, and the map over beta and eta."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+
+from experiments.sigmoid_f1.grid import BETAS, ETAS
+from labelproof.pictures.canvas import new_figure, save_figure
+from labelproof.training import RunRecord
+
+
+def draw_surrogates(path: Path) -> None:
+    """Draw figure 2: how a step, a line and sigmoids count a logit."""
+    figure = new_figure(5, 3.2)
+    axes, z = figure.subplots(), np.linspace(-3, 3, 601)
+    axes.plot(z, z > 0, label="step: what is counted in the end", color="0.4")
+    axes.plot(z, z, label="line: unboundedF1", color="#b5651d")
+    for beta, eta in ((1, 0), (5, 0), (5, 1)):
+        axes.plot(z, expit(beta * (z + eta)), label=f"sigmoid, β = {beta}, η = {eta}")
+    axes.set(xlabel="logit z", ylabel="count", ylim=(-0.6, 1.6))
+    axes.legend(loc="upper left", frameon=False, fontsize=7)
+    axes.grid(alpha=0.25)
+    save_figure(figure, path)
+
+
+def draw_boxes(losses: dict[str, list[RunRecord]], path: Path, title: str, rules: list[str], metric: str) -> None:
+    """Draw a box and the points of each loss, one panel for each way to decide."""
+    figure = new_figure(2.4 + 2.6 * len(rules), 1.2 + 0.32 * len(losses))
+    panels = figure.subplots(1, len(rules), sharey=True, squeeze=False)[0]
+    for axes, rule in zip(panels, rules, strict=True):
+        values = [[run.measured[rule][metric] for run in runs] for runs in losses.values()]
+        axes.boxplot(values, orientation="horizontal", widths=0.6, showfliers=False, medianprops={"color": "#1f5fa8"})
+        for place, some in enumerate(values, 1):
+            axes.plot(some, [place] * len(some), ".", color="#1f5fa8", alpha=0.6)
+        axes.set_yticks(range(1, len(losses) + 1), list(losses), fontsize=8)
+        axes.set_title(f"{metric}, {rule}", fontsize=9)
+        axes.grid(axis="x", alpha=0.25)
+    panels[0].invert_yaxis()
+    figure.suptitle(title, fontsize=10)
+    save_figure(figure, path)
+
+
+def draw_heat(records: list[RunRecord], path: Path) -> None:
+    """Draw the weighted F1 at the threshold ½ over beta and eta."""
+    table = np.full((len(ETAS), len(BETAS)), np.nan)
+    for record in records:
+        place = ETAS.index(record.changes["loss.eta"]), BETAS.index(record.changes["loss.beta"])
+        table[place] = record.measured["at .5"]["weighted-f1"] if record.failure is None else np.nan
+    figure = new_figure(5.4, 3.6)
+    axes = figure.subplots()
+    image = axes.imshow(table, cmap="Blues", aspect="auto")
+    for (row, column), value in np.ndenumerate(table):
+        if np.isfinite(value):
+            axes.text(column, row, f"{value:.3f}", ha="center", va="center", fontsize=8)
+    axes.set_xticks(range(len(BETAS)), [f"{beta:g}" for beta in BETAS])
+    axes.set_yticks(range(len(ETAS)), [f"{eta:g}" for eta in ETAS])
+    axes.set(xlabel="β", ylabel="η", title="weighted F1 at the threshold ½")
+    figure.colorbar(image)
+    save_figure(figure, path)

@@ -1,0 +1,175 @@
+"""The results page of the sparsemax paper, from stored rows."""
+
+from functools import partial
+from pathlib import Path
+
+from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
+from experiments.rows import Row
+from experiments.sparsemax import inference, proportions
+from experiments.sparsemax.benchmark import HARMONIC, LOSSES, REMEMBERED, SEEDS, SETS, Tuned
+from experiments.sparsemax.maps import distance_from_huber
+from labelproof.training.run_records import RunRecord
+from labelproof.training.run_summaries import Spread, spread
+
+COMMAND = "python -m experiments.sparsemax"
+Attention = dict[str, dict[str, list[RunRecord]]]
+
+
+def write(
+    path: Path, rows: list[Row], tuned: dict[str, list[Tuned]], attention: Attention, records: list[RunRecord]
+) -> None:
+    """Write the page."""
+    missing = [] if rows else ["Figure 3."]
+    missing += [f"Attention on {name}." for name in inference.SETS if name not in attention]
+    done = {name: min(sum(one.loss == loss for one in tuned.get(name, [])) for loss in LOSSES) for name in SETS}
+    missing += [
+        f"The multi-label table on {name}: {n} of {len(SEEDS)} seeds are done."
+        for name, n in done.items()
+        if n < len(SEEDS)
+    ]
+    missing += [f"RCV1, which is not to be had here; {SETS[-1]} (R90) stands in for it."]
+    parts = {
+        "claims": claim_table([*_claims(rows, tuned), *map(partial(_attention_claim, attention), inference.SETS)]),
+        "protocol": _protocol(),
+        "proportions": _errors(rows),
+        "benchmark": _benchmark(tuned),
+        "attention": "\n".join(_attention(name, runs) for name, runs in attention.items()) or "Not run yet.",
+        "missing": "\n".join(f"- {line}" for line in missing),
+        "provenance": provenance([*rows, *records], COMMAND),
+    }
+    write_page(path, Path(__file__).with_name("page.md"), parts)
+
+
+def _claims(rows: list[Row], tuned: dict[str, list[Tuned]]) -> list[Claim]:
+    near = distance_from_huber() < 1e-12
+    return [
+        Claim.judged(
+            "the binary sparsemax loss is the modified Huber loss",
+            "exactly",
+            "within 10⁻¹²" if near else "further than 10⁻¹²",
+            near,
+        ),
+        *(_proportion_claim(rows, mixture, value) for mixture in ("uniform", "random") for value in ("mse", "jsd")),
+        *_benchmark_claims(tuned),
+    ]
+
+
+def _proportion_claim(rows: list[Row], mixture: str, value: str) -> Claim:
+    """Judge the figure at its longest documents, for every number of labels."""
+    text = f"long documents, {mixture} mixtures: sparsemax has the smaller {value.upper()}"
+    if not rows:
+        return Claim(text, "yes", "–", NOT_RUN)
+    length = max(row["setting"]["length"] for row in rows)
+    said, verdicts = [], []
+    for size in sorted({row["setting"]["n_labels"] for row in rows}):
+        pair = [
+            proportions.mean_of(rows, value, mixture=mixture, length=length, n_labels=size, activation=name)
+            for name in proportions.ALPHAS
+        ]
+        if None not in pair:
+            said.append(f"K = {size}: {pair[0]:.5f} → {pair[1]:.5f}")
+            verdicts.append(pair[1] < pair[0])
+    return Claim.judged(text, "yes", "; ".join(said) or "–", all(verdicts) if verdicts else None)
+
+
+def _benchmark_claims(tuned: dict[str, list[Tuned]]) -> list[Claim]:
+    """Judge which loss is best: held, undecided within one deviation, or not."""
+    found = []
+    for name, values in REMEMBERED.items():
+        for place, (metric, words) in enumerate({"micro-f1": "micro-F1", HARMONIC: "harmonic macro-F1"}.items()):
+            theirs = max(LOSSES, key=lambda loss: values[list(LOSSES).index(loss)][place])
+            ours = {loss: _value(tuned, name, loss, metric) for loss in LOSSES}
+            text = f"{name}: the best loss by {words}"
+            means = {loss: one for loss, one in ours.items() if one is not None}
+            if len(means) < len(LOSSES):
+                found.append(Claim(text, theirs, "–", NOT_RUN))
+                continue
+            best = max(means, key=lambda loss: means[loss].mean)
+            close = means[best].mean - means[theirs].mean <= max(one.deviation or 0.0 for one in means.values())
+            once = min(one.n for one in means.values()) < 2
+            verdict = (
+                "undecided" if once else "holds" if best == theirs else "undecided" if close else "**does not hold**"
+            )
+            said = "; ".join(f"{loss} {_per_cent(one)}" for loss, one in means.items())
+            found.append(Claim(text, theirs, said, verdict))
+    return found
+
+
+def _attention_claim(attention: Attention, name: str) -> Claim:
+    """Judge whether sparsemax is as accurate as softmax, within one deviation, and attends to fewer words."""
+    text = f"{name}: sparsemax attention is as accurate as softmax, with about a quarter of the words attended"
+    runs = attention.get(name, {})
+    pair = [spread(runs.get(kind, []), "test/precision@1") for kind in ("softmax", "sparsemax")]
+    words = spread(runs.get("sparsemax", []), "attended")
+    if pair[0] is None or pair[1] is None or words is None:
+        return Claim(text, "82.08 → 82.20 (SNLI)", "–", NOT_RUN)
+    close = pair[1].mean >= pair[0].mean - max(one.deviation or 0.0 for one in pair if one is not None)
+    said = f"{_per_cent(pair[0])} → {_per_cent(pair[1])}; {words.mean:.0%} attended"
+    return Claim.judged(text, "82.08 → 82.20 (SNLI)", said, close and words.mean < 0.5)
+
+
+def _attention(name: str, runs: dict[str, list[RunRecord]]) -> str:
+    lines = []
+    for kind, some in runs.items():
+        words = spread(some, "attended")
+        paper = f"{inference.REMEMBERED[kind]:.2f}" if name == "snli" else "–"
+        share = "–" if words is None else f"{words.mean:.1%}"
+        lines.append([kind, len(some), paper, _per_cent(spread(some, "test/precision@1")), share])
+    head = ["attention", "seeds", "accuracy, paper", "accuracy, ours", "words attended"]
+    picture = f"![attention on our own sentences](pictures/sparsemax_attention_{name}.png)"
+    return "\n".join([f"### {name}", "", table(head, lines), "", picture, ""])
+
+
+def _protocol() -> str:
+    decays = ", ".join(f"{decay:g}" for decay in proportions.DECAYS)
+    return (
+        f"Linear models by L-BFGS on standardised word shares, {proportions.TRAINING:,} documents to train, 1,000 to\n"
+        f"test, the penalty out of {decays} by {proportions.FOLDS} folds (least JSD)."
+    )
+
+
+def _errors(rows: list[Row]) -> str:
+    """Return the figure with its errors, and how many labels sparsemax gives a positive share, at its ends."""
+    if not rows:
+        return "Not run yet."
+    lengths = sorted({row["setting"]["length"] for row in rows})
+    lines = []
+    for size in sorted({row["setting"]["n_labels"] for row in rows}):
+        for mixture in ("uniform", "random"):
+            for length in (lengths[0], lengths[-1]):
+                at = {"n_labels": size, "mixture": mixture, "length": length}
+                pair = [
+                    proportions.mean_of(rows, value, activation=name, **at)
+                    for value in ("mse", "jsd")
+                    for name in proportions.ALPHAS
+                ]
+                support = proportions.mean_of(rows, "support", activation="sparsemax", **at)
+                cells = ["–" if value is None else f"{value:.5f}" for value in pair]
+                lines.append([f"{mixture}, K = {size}, length {length}", *cells, support and f"{support:.2f}"])
+    head = ["setting", "MSE softmax", "MSE sparsemax", "JSD softmax", "JSD sparsemax", "labels above 0"]
+    picture = "![errors by document length](pictures/sparsemax_proportions.png)"
+    return f"{picture}\n\n{table(head, lines)}"
+
+
+def _benchmark(tuned: dict[str, list[Tuned]]) -> str:
+    lines = []
+    for name in dict.fromkeys([*SETS, *tuned]):
+        for place, loss in enumerate(LOSSES):
+            found = _value(tuned, name, loss, "micro-f1")
+            if found is not None:
+                paper = REMEMBERED.get(name)
+                cells = [_per_cent(_value(tuned, name, loss, metric)) for metric in ("micro-f1", HARMONIC, "macro-f1")]
+                theirs = ("–", "–") if paper is None else tuple(f"{value:.2f}" for value in paper[place])
+                lines.append([f"{name}, {loss}", found.n, theirs[0], cells[0], theirs[1], cells[1], cells[2]])
+    head = ["data, loss", "seeds", "micro-F1, paper", "ours", "harmonic macro-F1, paper", "ours", "macro-F1, ours"]
+    return table(head, lines)
+
+
+def _value(tuned: dict[str, list[Tuned]], name: str, loss: str, metric: str) -> Spread | None:
+    return spread([one.record for one in tuned.get(name, []) if one.loss == loss], f"test/{metric}")
+
+
+def _per_cent(value: Spread | None) -> str:
+    if value is None:
+        return "–"
+    return f"{100 * value.mean:.2f}" + ("" if value.deviation is None else f" ± {100 * value.deviation:.2f}")

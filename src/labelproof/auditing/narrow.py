@@ -1,0 +1,77 @@
+"""Features that hardly vary in real inputs, held within their range: elsewhere *possible* would be hollow.
+
+An encoder may have a feature of 1e-33 for every input. A layer with that feature can give any label set, at inputs
+where it is 1e33.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from labelproof.auditing.real_inputs import RealInputs
+from labelproof.proof.domains import read_domain
+from labelproof.proof.examples import read_examples
+
+__all__ = ["narrow_features", "said_of", "usual_range", "within_range"]
+
+Floats = npt.NDArray[np.float64]
+HARDLY = 1e-6  # of the range of a usual feature
+LEAST = 100  # inputs, from which a range is taken to be known
+MOST_NAMED = 8
+
+
+def narrow_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+    """Return the features that hardly vary, and the least and largest number of every feature.
+
+    Sparse features, such as weights of words, are left as they are: that a word does not occur says little.
+    """
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
+    parts = [part for part in (real.examples, real.held_out) if part is not None]
+    if any(map(scipy.sparse.issparse, parts)) or sum(part.shape[0] for part in parts) < LEAST:
+        return np.empty(0, np.int64), low, high
+    for part in parts:
+        for block in read_examples(part, d).blocks():
+            np.minimum(low, block.min(axis=0), out=low)
+            np.maximum(high, block.max(axis=0), out=high)
+    ranges = high - low
+    return np.flatnonzero(ranges <= HARDLY * usual_range(ranges)), low, high
+
+
+def usual_range(ranges: Floats) -> float:
+    """Return the median of the ranges of features that vary at all; 0 if none does."""
+    return float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
+
+
+def within_range(domain: Any, which: npt.NDArray[np.int64], low: Floats, high: Floats) -> Any:
+    """Return a domain in which some features lie within a millionth of the usual range of their own.
+
+    A domain of balls is left as it is.
+
+    Examples
+    --------
+    >>> low, high = within_range(None, np.array([1]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
+    >>> low.tolist(), high.tolist()
+    ([-inf, -2e-06], [inf, 2e-06])
+    """
+    bounds = read_domain(domain, len(low))
+    if bounds.balls:
+        return domain
+    lowest = np.full(len(low), -np.inf) if bounds.low is None else bounds.low.copy()
+    highest = np.full(len(low), np.inf) if bounds.high is None else bounds.high.copy()
+    room = HARDLY * usual_range(high - low)  # bounds of 1e-33 would cost the search a hundred times as long
+    lowest[which] = np.maximum(lowest[which], low[which] - room)
+    highest[which] = np.minimum(highest[which], high[which] + room)
+    inside = lowest <= highest
+    return (lowest, highest) if inside.all() else domain
+
+
+def said_of(which: Sequence[int], n: int) -> str:
+    """Say in a sentence which features were held within their range."""
+    shown = ", ".join(map(str, which[:MOST_NAMED])) + (f" and {len(which) - MOST_NAMED} more" if len(which) > 8 else "")
+    features = "Feature" if len(which) == 1 else "Features"
+    verb = "hardly varies" if len(which) == 1 else "hardly vary"
+    held = "is held within its range" if len(which) == 1 else "are held within their range"
+    return f"{features} {shown} {verb} in {n:,} real inputs and {held} there."
