@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test campaign mutants test-portable lint bench experiments clean
+.PHONY: demo test campaign stress mutants test-portable lint bench experiments clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
@@ -25,6 +25,11 @@ campaign: .venv/installed-dev
 TESTS ?= tests
 test-portable: .venv/installed-dev
 	$(BIN)/python tests/portable.py $(TESTS) $(foreach name,$(ONLY),--only $(name)) -n 2
+
+# Damages files of every kind at random and reads them; what ends in anything but a result or one sentence is kept.
+STRESS ?= 20000
+stress: .venv/installed-dev
+	$(BIN)/python tests/stress/fuzzing.py --cases $(STRESS) --seed $(SEED) --start $(START)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

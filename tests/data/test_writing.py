@@ -38,7 +38,7 @@ def assert_same(data, other):
         np.testing.assert_array_equal(*dense)
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.xz", "a.npz", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.bz2", "a.jsonl.xz", "a.npz", "a.parquet"])
 @pytest.mark.parametrize("make", [texts, pairs, lambda: features(sparse=True), lambda: features(sparse=False)])
 def test_round_trips(tmp_path, name, make):
     if name.endswith("parquet"):
@@ -93,7 +93,7 @@ def test_features_of_other_types_round_trip(tmp_path, name):
         np.testing.assert_array_equal(again.toarray() if scipy.sparse.issparse(again) else again, np.float32(matrix))
 
 
-@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.xz", "a.svm.gz", "a.npz"])
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.bz2", "a.jsonl.xz", "a.svm.gz", "a.npz"])
 def test_the_same_data_gives_the_same_bytes(tmp_path, name, monkeypatch):
     save_dataset(features(sparse=True), tmp_path / name)
     first = (tmp_path / name).read_bytes()

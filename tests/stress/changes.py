@@ -1,13 +1,32 @@
 """Change files in ways that hurt readers: bytes anywhere, members of zip files behind sound checksums, JSON values."""
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import re
 import zipfile
 
 import numpy as np
 
-TOKENS = [b'"', b"[", b"{", b"}", b"\n", b",", b":", b"-1", b"null", b"NaN", b"1e999", b"\x00", b"<", b"9" * 30, b"\xff"]
+TOKENS = [
+    b'"',
+    b"[",
+    b"{",
+    b"}",
+    b"\n",
+    b",",
+    b":",
+    b"-1",
+    b"null",
+    b"NaN",
+    b"1e999",
+    b"\x00",
+    b"<",
+    b"9" * 30,
+    b"\xff",
+]
 VALUES = [None, True, -1, 0, 2**63, 1e308, float("nan"), "", "x" * 5000, [], {}, [[[[]]]], "../../etc/passwd", "\u202e"]
 NUMBER = re.compile(rb"\d+")
 
@@ -66,6 +85,17 @@ def _member(content: bytes, rng: np.random.Generator) -> bytes:
     return stream.getvalue()
 
 
+def _packed(content: bytes, rng: np.random.Generator) -> bytes:
+    """Change what a compressed file holds, and compress it anew."""
+    for module in (gzip, bz2, lzma):
+        try:
+            held = module.decompress(content)
+        except Exception:  # noqa: S112 - it is of another kind, or damaged by now
+            continue
+        return module.compress((_bytes, _number, _document)[rng.integers(3)](held, rng))
+    return _bytes(content, rng)
+
+
 def _document(content: bytes, rng: np.random.Generator) -> bytes:
     """Replace a value of a JSON document, or of one of its lines, by one of another kind."""
     lines = content.splitlines()
@@ -94,4 +124,4 @@ def _with_other_value(value: object, rng: np.random.Generator) -> object:
     return VALUES[rng.integers(len(VALUES))]
 
 
-_WAYS = (_bytes, _bytes, _number, _member, _document)
+_WAYS = (_bytes, _number, _member, _packed, _document)

@@ -1,8 +1,8 @@
 """Damage files of every kind at random and read them: ``python tests/stress/fuzzing.py --cases 20000``.
 
-Each input must end in a result, or in an error of ours with one sentence, within SECONDS and MEMORY. What ends otherwise
-(another error, several lines, no end, a dead process) is *lost*, and is kept in build/fuzzing. The inputs of a seed are
-always the same; START takes up where a campaign stopped. Exit code 1 if anything was lost.
+Each input must end in a result, or in an error of ours with one sentence, within SECONDS and MEMORY. What ends
+otherwise (another error, several lines, no end, a dead process) is *lost*, and is kept in build/fuzzing. The inputs of
+a seed are always the same; START takes up where a campaign stopped. Exit code 1 if anything was lost.
 """
 
 import argparse

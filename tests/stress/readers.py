@@ -44,7 +44,7 @@ def readers() -> Iterator[Reader]:
     yield Reader("config.yaml", _text(CONFIG), read_config)
 
 
-CONFIG = "data: {path: a.csv, min_count: 2}\nhead: {kind: dft, k: 3}\nloss: {kind: focal, gamma: 2}\ntrainer:\n  epochs: 3\n"
+CONFIG = "data: {path: a.csv, min_count: 2}\nhead: {kind: dft, k: 3}\nloss: {kind: focal}\ntrainer:\n  epochs: 3\n"
 ARFF = "@relation 'x: -C 1'\n@attribute a {0,1}\n@attribute 'b c' numeric\n@attribute d {r,g}\n@data\n1,0.5,r\n0,?,g\n"
 SPARSE_ARFF = "@relation 'x: -C -1'\n@attribute b numeric\n@attribute a {0,1}\n@data\n{0 2.5,1 1}\n{}\n{0 1e3}\n"
 

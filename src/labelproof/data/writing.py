@@ -3,6 +3,7 @@
 A file is written aside and then takes its place, so that it is there complete or not at all.
 """
 
+import bz2
 import gzip
 import json
 import lzma
@@ -44,7 +45,7 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | N
     data
         The data set.
     path
-        The file. JSON lines, svmlight and XMC files are compressed if its name ends in .gz or .xz.
+        The file. JSON lines, svmlight and XMC files are compressed if its name ends in .gz, .bz2 or .xz.
     format
         ``jsonl``, ``npz``, ``parquet``, ``svmlight`` or ``xmc``; by default the file's name tells. Only npz keeps
         everything (but the counts in `dropped`), the order of labels and those that do not occur included. svmlight
@@ -206,4 +207,5 @@ def _packed(file: IO[bytes], ending: str) -> AbstractContextManager[Any]:
     """Return a stream that compresses as the name's ending says; the same data gives the same bytes."""
     if ending == ".gz":
         return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-    return lzma.open(file, "wb") if ending == ".xz" else nullcontext(file)
+    opened = {".bz2": bz2.open, ".xz": lzma.open}.get(ending)
+    return nullcontext(file) if opened is None else opened(file, "wb")

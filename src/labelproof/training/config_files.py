@@ -42,7 +42,8 @@ def read_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = at(path, mark.line + 1 if mark else None)
-        raise DataFormatError(f"{where}: expected YAML: {getattr(error, 'problem', error)}") from error
+        what = str(getattr(error, "problem", error)).splitlines()[0]
+        raise DataFormatError(f"{where}: expected YAML: {what}") from error
     except ConfigError as error:
         raise DataFormatError(f"{at(path, int(error.path[-1]))}: {error}") from error
     if not isinstance(values, dict):
