@@ -28,7 +28,7 @@ from labelproof.heads import choose
 from labelproof.heads.adversary import largest_margin
 
 RESULTS = Path(__file__).parent / "results"
-WIDTH, SLACK, SETS, MARGINS, RAREST_WORD = 512, 25, 100, 5, 20
+WIDTH, SLACK, SETS, MARGINS, RAREST_WORD = 512, 25, 1000, 15, 20
 Makers = dict[str, Callable[[], nn.Module]]
 
 

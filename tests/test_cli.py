@@ -364,6 +364,7 @@ def test_labels_are_read_from(folder, name, write):
         ("Y.npz", lambda: np.savez("Y.npz", a=DENSE, b=DENSE), "expected an array 'labels' or 'Y', got a, b"),
         ("Y.npz", lambda: save_lists([0, 5, 1], [0]), "Y.npz: expected indptr to ascend from 0 to 1"),
         ("Y.npz", lambda: save_lists([0.0, 1.0], [0]), "Y.npz: expected indptr to ascend from 0 to 1"),
+        ("Y.npz", lambda: save_lists([0, 1], 0), "Y.npz: expected a list of integers as indices, got shape ()"),
         ("Y.npz", lambda: save_lists([0, 1], [7]), "labels[0] must hold indices from 0 to 2, got 7"),
         (
             "Y.npz",

@@ -253,6 +253,7 @@ REFUSED = [
     ("Y.csv", "1,0,1\n0,1\n", "Y.csv: expected rows of 0 and 1: the number of columns changed"),
     ("Y.csv", "\n", "Y.csv: expected rows of 0 and 1, got an empty file"),
     ("Y.csv", "labels\n0;1;0\n", "Y.csv, line 2: expected the numbers of the labels, got a row of 0 and 1"),
+    ("Y.csv", "cat,,4\r29\n", "Y.csv: expected a table (new-line character seen in unquoted field)"),
     ("Y.csv", "cat,dog,fish\n", "Y.csv: expected at least one label set, got none"),
     ("Y.jsonl", "[0, 7]\n", "Y.jsonl: labels[0] must hold indices from 0 to 2, got 7"),
     ("Y.jsonl", "[1, 0, 1]\n", "Y.jsonl, line 1: expected the numbers of the labels, got a row of 0 and 1"),

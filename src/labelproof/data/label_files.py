@@ -224,7 +224,10 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
 def _has_header(path: Path, separator: str, names: Sequence[str] | None) -> bool:
     """Return whether the first line of a table names its columns, rather than being a row of 0 and 1."""
     first = next((line for _, line in read_lines(path) if line.strip()), "")
-    cells = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
+    try:
+        cells = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
+    except csv.Error as error:
+        raise DataFormatError(f"{path.name}: expected a table ({str(error).split(' - ')[0]})") from error
     if all(cell in BITS for cell in cells):
         return False
     counts = len(cells) > 1 and cells == [str(i) for i in range(len(cells))]
@@ -292,7 +295,9 @@ def _index_lists(arrays: dict[str, Array], path: Path) -> LabelTable | LabelList
     """Return index lists; a result of `verify`, which is such a file, may have names for them."""
     indptr, indices = arrays["indptr"], arrays["indices"]
     ascends = indptr.ndim == 1 and len(indptr) > 0 and indptr.dtype.kind in "iu" and (indptr[1:] >= indptr[:-1]).all()
-    if not ascends or indptr[0] != 0 or indptr[-1] != len(indices) or indices.dtype.kind not in "iu":
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise DataFormatError(f"{path.name}: expected a list of integers as indices, got shape {indices.shape}")
+    if not ascends or indptr[0] != 0 or indptr[-1] != len(indices):
         raise DataFormatError(f"{path.name}: expected indptr to ascend from 0 to {len(indices)}")
     names = load_label_names(path) if "header" in arrays else None
     if names is not None:
