@@ -90,6 +90,7 @@ def test_arrows_move_through_the_matches_and_escape_closes_them(page, many_url):
     open_at(page, many_url)
     type_label(page, "ulcer number 1")
     query, options = page.locator("#query"), page.locator("#options [role=option]")
+    expect(options.filter(has_not_text="ulcer number 1")).to_have_count(0)  # as those of a shorter text might be
     expect(query).to_have_attribute("aria-expanded", "true")
     expect(query).to_have_attribute("aria-activedescendant", "option-0")
     page.keyboard.press("ArrowDown")
