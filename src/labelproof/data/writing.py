@@ -207,5 +207,5 @@ def _packed(file: IO[bytes], ending: str) -> AbstractContextManager[Any]:
     """Return a stream that compresses as the name's ending says; the same data gives the same bytes."""
     if ending == ".gz":
         return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-    opened = {".bz2": bz2.open, ".xz": lzma.open}.get(ending)
+    opened: Any = {".bz2": bz2.open, ".xz": lzma.open}.get(ending)
     return nullcontext(file) if opened is None else opened(file, "wb")
