@@ -115,8 +115,15 @@ def batches(n: int, size: int, random: np.random.Generator) -> Iterator[np.ndarr
 
 
 def train(X: Any, Y: Any, head: nn.Module, epochs: int, seed: int) -> Model:
-    model, random = Model(X.shape[1], head), np.random.default_rng(seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    model = Model(X.shape[1], head)
+    for _ in epochs_of_training(model, X, Y, epochs, seed):
+        pass
+    return model.eval()
+
+
+def epochs_of_training(model: nn.Module, X: Any, Y: Any, epochs: int, seed: int) -> Iterator[None]:
+    """Train a model, with a pause after each epoch."""
+    optimiser, random = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True), np.random.default_rng(seed)
     for _ in range(epochs):
         model.train()
         for some in batches(X.shape[0], 128, random):
@@ -125,7 +132,7 @@ def train(X: Any, Y: Any, head: nn.Module, epochs: int, seed: int) -> Model:
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-    return model.eval()
+        yield
 
 
 def scores(model: Model, X: Any, Y: Any) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 import torch
 
 import labelproof as lp
@@ -79,6 +80,19 @@ def test_a_harmonic_head_has_the_low_witness_and_says_what_a_search_found():
     assert "least margin found was" in str(guarantee)
     low = find_worst_set(DFTHead(60, 100, 3, 0).weight.double().numpy(), 3, rounds=2)
     assert low.margin < guarantee.margin
+    assert head.guarantee().margin >= guarantee.margin
+    assert head.guarantee(rounds=None).margin is None
+
+
+@pytest.mark.parametrize("active", [[0], [3, 4, 5], [0, 17, 33]])
+def test_the_largest_margin_is_the_distance_of_the_rows_hull_from_the_origin(active):
+    weight = np.random.default_rng(len(active)).normal(size=(40, 60))
+    signs = np.where(np.isin(np.arange(40), active), 1.0, -1.0)
+    rows = weight * (signs / np.linalg.norm(weight, axis=1))[:, None]
+    _, residual = scipy.optimize.nnls(np.vstack([rows.T, np.ones(40)]), np.append(np.zeros(60), 1.0))
+    margin, x = largest_margin(weight, active)
+    assert margin == pytest.approx(residual / np.sqrt(1 - residual**2), rel=1e-6)
+    assert (rows @ x).min() / np.linalg.norm(x) == pytest.approx(margin, rel=1e-6)
 
 
 @pytest.mark.parametrize(("length", "size"), [(5, 13), (6, 20), (8, 45)])

@@ -97,7 +97,6 @@ def test_a_centre_is_the_mean_to_nine_digits(make):
     assert "feature 2" in replace(examples, centre=np.array([0.5, 0.0, np.nan])).centre_fault()
 
 
-@pytest.mark.filterwarnings("ignore:overflow")
 def test_features_whose_mean_overflows_have_none():
     examples = read_examples(np.full((3, 1), 1.5e308) * [[1], [1], [0.5]], 1, centre=np.array([1.25e308]))
     assert "expected the mean" in examples.centre_fault()

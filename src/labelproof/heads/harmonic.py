@@ -126,7 +126,7 @@ class HarmonicHead(DFTHead):
             self.frequencies = ours
 
     def guarantee(
-        self, label_sets: Any = None, *, dtype: torch.dtype | None = None, rounds: int | None = None
+        self, label_sets: Any = None, *, dtype: torch.dtype | None = None, rounds: int | None = 0
     ) -> Guarantee:
         """Say what holds for the ideal matrix, what was checked for the numbers in use, and what a search found.
 
@@ -135,8 +135,9 @@ class HarmonicHead(DFTHead):
         label_sets, dtype
             As for `DFTHead`.
         rounds : int, optional
-            Search for the worst set in so many rounds, as `worst_set` does: its margin becomes that of the record, 0
-            where the set is proven unargmaxable. None: no search.
+            Search for the worst set in so many rounds of swaps, as `worst_set` does: its margin becomes that of the
+            record, 0 where the set is proven unargmaxable. 0 tries sets with a pattern and a dozen random ones, which
+            takes a second for 2,689 labels and k = 25; None tries nothing.
         """
         known = super().guarantee(label_sets, dtype=dtype)
         return known if rounds is None else replace(known, margin=self.worst_set(rounds=rounds).margin)

@@ -176,8 +176,9 @@ def _blocks(matrix: Any) -> Iterator[Any]:
 
 def _mean(matrix: Any) -> Floats:
     total = np.zeros(matrix.shape[1])
-    for block in _blocks(matrix):
-        total += np.asarray(block.sum(axis=0), np.float64).ravel()
+    with np.errstate(over="ignore", invalid="ignore"):  # a mean that is no number is no centre either
+        for block in _blocks(matrix):
+            total += np.asarray(block.sum(axis=0), np.float64).ravel()
     return total / matrix.shape[0]
 
 
