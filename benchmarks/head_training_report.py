@@ -6,7 +6,6 @@ Writes head_training.md and head_training.png beside it.
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +71,17 @@ def groups(rows: Rows) -> list[Rows]:
 
 def main_table(rows: Rows) -> list[str]:
     lines = [
-        "| data | head | features | head weights | seeds | F1@10 | micro-F1 | test sets within k | argmaxable, proven "
-        "| proven not | median margin | least | s an epoch |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| data | head | features | head weights | factor | seeds | epochs | F1@10 | micro-F1 | test sets within k "
+        "| argmaxable, proven | proven not | median margin | least | s an epoch |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for some in groups(rows):
         first, margins = some[0], np.concatenate([row["margins"] for row in some])
         within = "–" if kind_of(first) == "bottleneck" else f"{mean(some, 'covered'):.0%}"
         lines.append(
             f"| {first['data']} ({first['labels']}) | {first['head']} | {first['features']} | {first['parameters']:,} "
-            f"| {len(some)} | {mean(some, 'f1@10'):.3f} ± {spread(some, 'f1@10'):.3f} "
+            f"| {first['factor']:g} | {len(some)} | {mean(some, 'epochs'):.0f} "
+            f"| {mean(some, 'f1@10'):.3f} ± {spread(some, 'f1@10'):.3f} "
             f"| {mean(some, 'micro-f1'):.3f} ± {spread(some, 'micro-f1'):.3f} | {within} "
             f"| {mean(some, 'argmaxable'):.1%} | {mean(some, 'unargmaxable'):.1%} | {np.median(margins):.1e} "
             f"| {margins.min():.1e} | {mean(some, 'seconds an epoch'):.1f} |"
@@ -89,51 +89,33 @@ def main_table(rows: Rows) -> list[str]:
     return lines
 
 
-def scale_of(row: dict[str, Any]) -> float:
-    """Return the factor on the columns that the head's name has, or its default: 0.5 for codes, 1 for the DFT."""
-    found = re.search("×([0-9.]+)", row["head"])
-    return float(found[1]) if found else {"code": 0.5, "DFT": 1.0}[kind_of(row)]
-
-
-def row_norm(row: dict[str, Any], slack: int = 25) -> float:
-    """Return the norm of a row of the fixed columns."""
-    fixed = row["features"] - slack
-    if kind_of(row) == "code":
-        ones = {2689: 21, 983: 15}[row["labels"]]
-        return scale_of(row) * float(np.sqrt(ones + 1))
-    return scale_of(row) * float(np.sqrt(fixed / row["labels"]))
-
-
 def scale_table(rows: Rows) -> list[str]:
-    lines = ["| data | head | scale | norm of a row | F1@10 | micro-F1 |", "|---|---|---|---|---|---|"]
-    for data in dict.fromkeys(row["data"] for row in rows):
-        for kind in ("code", "DFT", "harmonic"):
-            some = _by_scale([row for row in rows if row["data"] == data and kind_of(row) == kind])
-            lines += [
-                f"| {data} | {kind} | {scale_of(row):g} | {row_norm(row):.2f} | {row['f1@10']:.3f} "
-                f"| {row['micro-f1']:.3f} |"
-                for row in some
-            ]
+    lines = [
+        "| data | head | factor | norm of a row | F1@10, validation | F1@10, test | micro-F1, test |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for some in groups(rows):
+        best = max(some, key=lambda row: row["valid f1@10"])
+        for row in sorted(some, key=lambda row: row["factor"]):
+            mark = "**" if row is best else ""
+            lines.append(
+                f"| {row['data']} | {row['head']} | {row['factor']:g} | {row['row norm']:.2f} "
+                f"| {mark}{row['valid f1@10']:.3f}{mark} | {row['f1@10']:.3f} | {row['micro-f1']:.3f} |"
+            )
     return lines
 
 
-def _by_scale(rows: Rows) -> Rows:
-    """Return one row of the first seed for each scale."""
-    found = {scale_of(row): row for row in rows if row["seed"] == 0}
-    return [found[scale] for scale in sorted(found)]
-
-
 def draw(rows: Rows, path: Path) -> None:
-    compared = [row for row in rows if "margins" in row]
+    compared, swept = ([row for row in rows if row["verified"] == which] for which in (True, False))
     names = list(dict.fromkeys(row["data"] for row in rows))
     figure, axes = plt.subplots(len(names), 3, figsize=(13, 4 * len(names)), squeeze=False, layout="constrained")
     for line, name in zip(axes, names, strict=True):
         _weights(line[0], [one for one in groups(compared) if one[0]["data"] == name])
         _margins(line[1], [one for one in groups(compared) if one[0]["data"] == name])
-        _scales(line[2], [row for row in rows if row["data"] == name and row["seed"] == 0])
+        _scales(line[2], [one for one in groups(swept) if one[0]["data"] == name and len(one) > 1])
         line[0].set_title(f"{name}: F1@10 by weights of the head")
         line[1].set_title("margins of test label sets")
-        line[2].set_title("F1@10 by scale of the fixed columns")
+        line[2].set_title("validation F1@10 by scale of the columns")
     figure.savefig(path, dpi=110)
 
 
@@ -159,13 +141,14 @@ def _margins(axis: Axes, some: list[Rows]) -> None:
     axis.set_xlabel("largest margin of a set (line: median)")
 
 
-def _scales(axis: Axes, rows: Rows) -> None:
-    for kind in ("code", "harmonic", "DFT"):
-        some = _by_scale([row for row in rows if kind_of(row) == kind])
-        axis.plot([row_norm(row) for row in some], [row["f1@10"] for row in some], "o-", color=KINDS[kind], label=kind)
+def _scales(axis: Axes, some: list[Rows]) -> None:
+    for one, marker in zip(some, "osDvP", strict=True):
+        one = sorted(one, key=lambda row: row["factor"])
+        values = [row["row norm"] for row in one], [row["valid f1@10"] for row in one]
+        axis.plot(*values, f"{marker}-", color=KINDS[kind_of(one[0])], label=one[0]["head"])
     axis.set_xscale("log", base=2)
-    axis.set_xlabel("norm of a row of the fixed columns")
-    axis.legend(loc="upper left")
+    axis.set_xlabel("norm of a row of the fixed or first columns at the start")
+    axis.legend(loc="lower right", fontsize=8)
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ sys.path[:0] = [str(HERE)]
 
 import pytest  # noqa: E402
 from _pytest.runner import runtestprotocol  # noqa: E402
+from _pytest.warnings import catch_warnings_for_item  # noqa: E402
 from hypothesis import Phase, settings  # noqa: E402
 from mutants import Mutant, mutants_of  # noqa: E402
 
@@ -102,9 +103,15 @@ class Campaign:
         order = self.order(mutant)
         mutant.apply()
         for i in order:
-            if any(report.failed for report in runtestprotocol(self.items[i], log=False, nextitem=None)):
+            if any(report.failed for report in _reports(self.items[i])):
                 return i
         return None
+
+
+def _reports(item: pytest.Item) -> list[pytest.TestReport]:
+    """Run a test under its own filters of warnings, which pytest sets around the hook that is passed by here."""
+    with catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item):
+        return runtestprotocol(item, log=False, nextitem=None)
 
 
 def _function(mutant: Mutant) -> str:
@@ -129,7 +136,7 @@ def _baseline(items: list[pytest.Item]) -> tuple[list[float], Reached]:
         start = time.process_time()
         threading.settrace(trace)
         sys.settrace(trace)
-        reports = runtestprotocol(item, log=False, nextitem=None)
+        reports = _reports(item)
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
         wrong = [report.longreprtext for report in reports if report.failed]
