@@ -36,7 +36,9 @@ class Waves(Protocol):
         """Return features that predict a label set over the real numbers, as something that numpy reads."""
 
 
-def guarantee_of(head: Waves, weight: Floats, label_sets: Any, path: str, dtype: Any, precision: Precision) -> Guarantee:
+def guarantee_of(
+    head: Waves, weight: Floats, label_sets: Any, path: str, dtype: Any, precision: Precision
+) -> Guarantee:
     """Check the label sets, by closed-form witnesses and, where these are too tight, by the verifier's.
 
     Parameters

@@ -8,9 +8,18 @@ import numpy.typing as npt
 import scipy.fft
 
 from labelproof.theory.codes import Code
-from labelproof.theory.dft import dft_witness
+from labelproof.theory.dft import dft_matrix, dft_witness
 
-__all__ = ["CODE_ROW_NORM", "checked_order", "code_columns", "dft_features", "grid_length", "power_of_two", "start_logit"]
+__all__ = [
+    "CODE_ROW_NORM",
+    "checked_order",
+    "code_columns",
+    "dft_columns",
+    "dft_features",
+    "grid_length",
+    "power_of_two",
+    "start_logit",
+]
 
 CODE_ROW_NORM = 2.0
 """The norm of a row of code columns that their default scale aims at."""
@@ -53,6 +62,17 @@ def checked_order(order: npt.ArrayLike | None, n_labels: int) -> npt.NDArray[np.
     if not (np.sort(places) == np.arange(n_labels)).all():
         raise ValueError(f"order must hold every place from 0 to {n_labels - 1} once, got others")
     return places.astype(np.int64)
+
+
+def dft_columns(
+    places: npt.NDArray[np.integer[Any]], n_nodes: int, k: int, scale: float
+) -> npt.NDArray[np.float64]:
+    """Return the DFT columns of the frequencies 0 to k, (n_labels, 2k + 1), given the node of each label.
+
+    >>> dft_columns(np.arange(5), n_nodes=6, k=2, scale=1.0).shape
+    (5, 5)
+    """
+    return scale * dft_matrix(n_nodes, k)[places]
 
 
 def dft_features(
