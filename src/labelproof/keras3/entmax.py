@@ -137,7 +137,8 @@ class EntmaxLoss(keras.losses.Loss):
 
     Examples
     --------
-    >>> float(EntmaxLoss()([[1.0, 0.0, 0.0]], [[2.0, 0.0, -1.0]]))
+    >>> import numpy as np
+    >>> float(EntmaxLoss()(np.array([[1.0, 0.0, 0.0]]), np.array([[2.0, 0.0, -1.0]])))
     0.0
     """
 
@@ -188,7 +189,8 @@ class SparsemaxLoss(EntmaxLoss):
 
     Examples
     --------
-    >>> float(SparsemaxLoss()([[1.0, 1.0, 0.0]], [[2.0, 1.0, -1.0]]))  # q = (½, ½, 0)
+    >>> import numpy as np
+    >>> float(SparsemaxLoss()(np.array([[1.0, 1.0, 0.0]]), np.array([[2.0, 1.0, -1.0]])))  # q = (½, ½, 0)
     0.25
     """
 

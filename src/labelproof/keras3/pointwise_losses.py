@@ -79,7 +79,8 @@ class FocalLoss(_PointwiseLoss):
 
     Examples
     --------
-    >>> round(float(FocalLoss(alpha=None)([[1.0, 0.0]], [[0.0, 0.0]])), 4)  # ¼ of the cross entropy
+    >>> import numpy as np
+    >>> round(float(FocalLoss(alpha=None)(np.array([[1.0, 0.0]]), np.zeros((1, 2)))), 4)  # ¼ of the cross entropy
     0.1733
     """
 
@@ -123,7 +124,8 @@ class AsymmetricLoss(_PointwiseLoss):
 
     Examples
     --------
-    >>> round(float(AsymmetricLoss()([[1.0, 0.0]], [[-3.0, -3.0]])), 4)  # a sure negative costs nothing
+    >>> import numpy as np
+    >>> round(float(AsymmetricLoss()(np.array([[1.0, 0.0]]), np.array([[-3.0, -3.0]]))), 4)  # a sure negative costs nothing
     1.452
     """
 
