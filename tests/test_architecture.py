@@ -18,7 +18,7 @@ LAYERS = [
     {"decisions"},
     {"heads", "activations"},
     {"losses"},
-    {"functional"},
+    {"functional", "keras3"},
     {"encoders"},
     {"training"},
     {"models"},
