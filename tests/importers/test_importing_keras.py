@@ -63,7 +63,9 @@ def test_a_cross_entropy_of_logits_tells_a_softmax(tmp_path):
     model.compile("adam", keras.losses.CategoricalCrossentropy(from_logits=True))
     found = both(model, tmp_path)
     assert (found.rule, found.size) == ("topk", 1)
-    assert found.notes == ("The model was compiled with the cross entropy of a softmax: it is judged by the rule topk.",)
+    assert found.notes == (
+        "The model was compiled with the cross entropy of a softmax: it is judged by the rule topk.",
+    )
     model.compile("adam", keras3.SigmoidF1Loss())
     assert both(model, tmp_path).rule == "sigmoid"
 

@@ -22,7 +22,9 @@ def test_values_and_gradients_are_those_of_torch(alpha, compiled):
     expected = lp.entmax(leaf, alpha)
     (expected * torch.tensor(direction)).sum().backward()
     _, gradient = value_and_gradient(
-        lambda z: keras.ops.sum(keras3.entmax(z, alpha) * keras.ops.convert_to_tensor(direction)), scores, compiled=compiled
+        lambda z: keras.ops.sum(keras3.entmax(z, alpha) * keras.ops.convert_to_tensor(direction)),
+        scores,
+        compiled=compiled,
     )
     found = keras.ops.convert_to_numpy(keras3.entmax(scores, alpha))
     np.testing.assert_allclose(found, expected.detach().numpy(), atol=2e-6)

@@ -55,7 +55,9 @@ def read_keras(path: Path, *, weight_key: str | None = None) -> ImportedLayer:
         numbers = _member(archive, "model.weights.h5")
     version = str(metadata.get("keras_version"))
     if not version.startswith("3."):
-        raise ValueError(f"expected a model that Keras 3 saved, got one of Keras {version[:20]}: save it anew with Keras 3")
+        raise ValueError(
+            f"expected a model that Keras 3 saved, got one of Keras {version[:20]}: save it anew with Keras 3"
+        )
     try:
         return _read(config, numbers, path.name, weight_key)
     except (OSError, KeyError, RuntimeError, TypeError, AttributeError) as error:
@@ -87,9 +89,7 @@ def _layer_of_own_class(stored: Any, config: Mapping[str, Any], name: str, weigh
     tensors = _variables(_at(stored, str(weight_key)), name)
     bias = tensors[1].read() if len(tensors) > 1 and tensors[1].shape == tensors[0].shape[1:] else None
     source = f"{weight_key} of {name}"
-    layer = ImportedLayer(
-        tensors[0].read().T, bias, tensors[0].dtype, name, "Keras file", source, notes=(OWN_CLASS,)
-    )
+    layer = ImportedLayer(tensors[0].read().T, bias, tensors[0].dtype, name, "Keras file", source, notes=(OWN_CLASS,))
     return finite_layer(layer)
 
 

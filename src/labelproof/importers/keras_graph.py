@@ -30,7 +30,20 @@ OPERATIONS = {
 }
 OPERATIONS |= {
     name: name
-    for name in ("relu", "relu6", "tanh", "sigmoid", "softplus", "softsign", "gelu", "silu", "swish", "mish", "elu", "selu")
+    for name in (
+        "relu",
+        "relu6",
+        "tanh",
+        "sigmoid",
+        "softplus",
+        "softsign",
+        "gelu",
+        "silu",
+        "swish",
+        "mish",
+        "elu",
+        "selu",
+    )
 }
 LAYERS = {"Softmax": "softmax", "LeakyReLU": "leakyrelu", "PReLU": "prelu", "BatchNormalization": "batchnorm"}
 FINAL = ("Dense", "Activation", "Softmax", "labelproof>Sparsemax")
@@ -51,7 +64,7 @@ class KerasPart:
         if self.kind in ("Softmax", "labelproof>Sparsemax"):
             return self.kind.split(">")[-1].lower() if self.settings.get("axis", -1) == -1 else "<another axis>"
         activation = self.settings.get("activation") or "linear"
-        if isinstance(activation, Mapping) and activation.get("registered_name") == "labelproof>sparsemax":
+        if isinstance(activation, Mapping) and activation.get("config") == "labelproof>sparsemax":
             return "sparsemax"
         return activation if isinstance(activation, str) else "<function>"
 
@@ -83,7 +96,9 @@ def output_of(model: Any, weight_key: str | None = None) -> KerasOutput:
     """
     if weight_key is not None:
         part = _named(model, weight_key)
-        return KerasOutput(part, RULES.get(part.activation, "sigmoid"), after("linear") if is_own_head(part) else UNKNOWN)
+        return KerasOutput(
+            part, RULES.get(part.activation, "sigmoid"), after("linear") if is_own_head(part) else UNKNOWN
+        )
     parts = _behind(model, ())
     activations: list[str] = []
     for part in parts:

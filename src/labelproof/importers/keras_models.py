@@ -50,7 +50,9 @@ def layer_of_keras(model: Any, *, weight_key: str | None = None) -> ImportedLaye
     layers = {found: part for found, part in _named_layers(model) if _is_layer(part)}
     chosen = [part for found, part in layers.items() if weight_key in (found, part.name)]
     if len(chosen) != 1:
-        raise ValueError(f"expected a model with a graph, got a {name} with {', '.join(layers) or 'no Dense layer'}: {ASK}")
+        raise ValueError(
+            f"expected a model with a graph, got a {name} with {', '.join(layers) or 'no Dense layer'}: {ASK}"
+        )
     return _of_layer(chosen[0], name, str(weight_key))
 
 

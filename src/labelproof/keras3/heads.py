@@ -93,9 +93,7 @@ class _Head(keras.layers.Layer):
 
     def _need_built(self) -> None:
         if not self.built:
-            raise ValueError(
-                f"{self.name} has no weights yet: call it on inputs, or build((None, in_features)) first"
-            )
+            raise ValueError(f"{self.name} has no weights yet: call it on inputs, or build((None, in_features)) first")
 
 
 class _FixedHead(_Head):
@@ -221,9 +219,7 @@ class DFTHead(_FixedHead):
             Active labels: any k of them, or more if they have few sign changes along the circle.
         """
         x = np.zeros(self.features)
-        x[: self.n_fixed] = dft_features(
-            read_label_set(label_set, self.n_labels), self._places, self.n_nodes, self.k
-        )
+        x[: self.n_fixed] = dft_features(read_label_set(label_set, self.n_labels), self._places, self.n_nodes, self.k)
         return x
 
     def guarantee(self, label_sets: Any = None) -> Guarantee:

@@ -64,9 +64,7 @@ def checked_order(order: npt.ArrayLike | None, n_labels: int) -> npt.NDArray[np.
     return places.astype(np.int64)
 
 
-def dft_columns(
-    places: npt.NDArray[np.integer[Any]], n_nodes: int, k: int, scale: float
-) -> npt.NDArray[np.float64]:
+def dft_columns(places: npt.NDArray[np.integer[Any]], n_nodes: int, k: int, scale: float) -> npt.NDArray[np.float64]:
     """Return the DFT columns of the frequencies 0 to k, (n_labels, 2k + 1), given the node of each label.
 
     >>> dft_columns(np.arange(5), n_nodes=6, k=2, scale=1.0).shape
