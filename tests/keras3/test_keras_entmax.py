@@ -4,9 +4,9 @@ import keras
 import numpy as np
 import pytest
 import torch
+from backends import COMPILED, value_and_gradient
 
 import labelproof as lp
-from backends import COMPILED, value_and_gradient
 from labelproof import keras3, simplex
 
 

@@ -6,10 +6,10 @@ import keras
 import numpy as np
 import pytest
 import torch
+from backends import COMPILED, value_and_gradient
 from keras.src.backend import set_keras_mask
 
 import labelproof as lp
-from backends import COMPILED, value_and_gradient
 from labelproof import keras3
 
 METRICS = ("f1", "accuracy", "precision", "recall", "specificity", "npv", "jaccard", "balanced-accuracy", "mcc")

@@ -19,8 +19,8 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
     ----------
     model
         The path of a file or folder, as for `read_layer`; an array, sparse matrix or tensor (n_labels, n_features); a
-        torch module, also one of transformers or timm; a Keras model or layer; a fitted scikit-learn estimator; a `labelproof.models.Model` or
-        `labelproof.MultiLabelClassifier`; or an `ImportedLayer`, which is returned as it is.
+        torch module, also one of transformers or timm; a Keras model or layer; a fitted scikit-learn estimator; a
+        `labelproof.models.Model` or `labelproof.MultiLabelClassifier`; or an `ImportedLayer`, returned as it is.
     weight_key
         Of a file, a torch module or a Keras model: the name of the layer, where it cannot be found.
 
@@ -60,8 +60,8 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
         values = np.asarray(model) if isinstance(model, np.ndarray) else exact("the weight", model)
         return _bare(exact("the weight", values), str(values.dtype), type(model).__name__)
     raise ValueError(
-        "model must be a path, an array, a torch module, a Keras model, a scikit-learn estimator or a labelproof model, "
-        f"got {type(model).__module__}.{type(model).__name__}"
+        "model must be a path, an array, a torch module, a Keras model, a scikit-learn estimator or a labelproof "
+        f"model, got {type(model).__module__}.{type(model).__name__}"
     )
 
 

@@ -134,7 +134,7 @@ class ConfusionLoss(keras.losses.Loss):
         return ops.sum(s * y, axis), ops.sum(s, axis), ops.sum(known * y, axis), ops.sum(known, axis)
 
     def _losses(self, counts: Counts) -> tuple[Any, Any, Any]:
-        """Return 1 - metric of each label or example, 1 where it is kept and 0 where it is left out, and its support."""
+        """Return 1 - metric of each label or example, 1 where it is kept and 0 where not, and its support."""
         metric = read_metric(self.metric, self.f_beta)
         hits, predicted, positives, total = counts
         left_out = total <= 0

@@ -92,7 +92,7 @@ class Entmax(keras.layers.Layer):
         self.alpha, self.axis, self.supports_masking = alpha, axis, True
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the probabilities of scores; the mask is a bool tensor of their shape, as in `keras.layers.Softmax`."""
+        """Return the probabilities of scores; the mask is bool and of their shape, as in `keras.layers.Softmax`."""
         if mask is not None and len(mask.shape) == len(inputs.shape):
             inputs = ops.where(mask, inputs, ops.cast(-float("inf"), inputs.dtype))
         return entmax(inputs, self.alpha, self.axis)
@@ -120,7 +120,7 @@ class Sparsemax(Entmax):
 
 @keras.saving.register_keras_serializable(package="labelproof")
 class EntmaxLoss(keras.losses.Loss):
-    """Fenchel–Young loss of α-entmax of logits, whose gradient is entmax(z, α) − q; the twin of `labelproof.EntmaxLoss`.
+    """Fenchel–Young loss of α-entmax, whose gradient is entmax(z, α) − q; the twin of `labelproof.EntmaxLoss`.
 
     Each row y of the targets, 0/1 or soft, becomes q = y / Σy. A row without a label has no loss and does not count in
     a mean.

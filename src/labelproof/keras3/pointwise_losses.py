@@ -125,7 +125,8 @@ class AsymmetricLoss(_PointwiseLoss):
     Examples
     --------
     >>> import numpy as np
-    >>> round(float(AsymmetricLoss()(np.array([[1.0, 0.0]]), np.array([[-3.0, -3.0]]))), 4)  # a sure negative costs nothing
+    >>> loss = AsymmetricLoss()(np.array([[1.0, 0.0]]), np.array([[-3.0, -3.0]]))
+    >>> round(float(loss), 4)  # a sure negative costs nothing
     1.452
     """
 
