@@ -6,8 +6,6 @@ they are made again from the configuration.
 """
 
 import math
-import warnings
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -21,6 +19,7 @@ from labelproof.heads.code_proof import CodeProof
 from labelproof.heads.guarantee import Guarantee
 from labelproof.heads.precisions import precision_of
 from labelproof.heads.safety import guarantee_of
+from labelproof.keras3.fixed_heads import FixedHead, ProjectedHead, numbers_of
 from labelproof.proof.labels import read_label_set
 from labelproof.theory.codes import Code, choose_code, codewords
 from labelproof.theory.fixed_columns import (
@@ -39,118 +38,8 @@ __all__ = ["BottleneckHead", "CodeHead", "DFTHead"]
 Floats = npt.NDArray[np.float64]
 
 
-class _Head(keras.layers.Layer):
-    """A projection of the encoder's output (..., in_features), then an output layer whose weight can be verified."""
-
-    def __init__(self, n_labels: int, features: int, start: float | None, name: str | None, dtype: Any) -> None:
-        super().__init__(name=name, dtype=dtype)
-        self.n_labels, self.features, self.start = n_labels, features, start
-
-    @property
-    @abstractmethod
-    def weight(self) -> npt.NDArray[Any]:
-        """The matrix to verify, (n_labels, features), as numpy."""
-
-    @abstractmethod
-    def logits(self, features: Any) -> Any:
-        """Return the logits (..., n_labels) of features (..., features)."""
-
-    @property
-    def bias(self) -> npt.NDArray[Any] | None:
-        """The bias to verify, (n_labels,), or None."""
-        return None
-
-    @property
-    def in_features(self) -> int:
-        """Width of the encoder's output, which is known once the head is built."""
-        self._need_built()
-        return int(self.projection_kernel.shape[0])
-
-    def call(self, inputs: Any) -> Any:
-        """Return the logits (..., n_labels) of an encoder's output (..., in_features)."""
-        return self.logits(ops.matmul(inputs, self.projection_kernel) + self.projection_bias)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the logits."""
-        return (*input_shape[:-1], self.n_labels)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the options, for saving."""
-        config = super().get_config()
-        own = {"n_labels": self.n_labels, "start": self.start}
-        return {**{name: config[name] for name in ("name", "dtype") if name in config}, **own}
-
-    def _add_projection(self, in_features: int, first: float) -> None:
-        """Add the projection, whose bias begins at 0, but for the first number."""
-        bias = np.zeros(self.features)
-        bias[0] = first
-        self.projection_kernel = self.add_weight(
-            shape=(in_features, self.features), initializer="glorot_uniform", name="projection_kernel"
-        )
-        self.projection_bias = self.add_weight(
-            shape=(self.features,), initializer=_constant(bias), name="projection_bias"
-        )
-
-    def _need_built(self) -> None:
-        if not self.built:
-            raise ValueError(f"{self.name} has no weights yet: call it on inputs, or build((None, in_features)) first")
-
-
-class _FixedHead(_Head):
-    """A projection, fixed columns and ``slack`` learnable ones: ``logits = projection(e) @ weight.T``."""
-
-    def __init__(
-        self, n_labels: int, k: int, slack: int, columns: Floats, start: float, name: str | None, dtype: Any
-    ) -> None:
-        self.k, self.slack, self.n_fixed = k, whole_number("slack", slack, minimum=0), columns.shape[1]
-        super().__init__(n_labels, self.n_fixed + self.slack, start, name, dtype)
-        self._precision = precision_of(self.compute_dtype).of_fixed_part.name
-        self._columns = columns.astype(self._precision)
-        self.slack_weight: Any = None
-
-    def build(self, input_shape: Any) -> None:
-        """Make the parameters for an encoder's output of this shape."""
-        in_features = int(input_shape[-1])
-        if self.features > in_features:
-            warnings.warn(
-                f"the head has {self.features} features but the encoder only {in_features}: some features cannot be "
-                "reached, and the guarantee needs all of them",
-                stacklevel=2,
-            )
-        self._add_projection(in_features, start_logit(self.start, self.n_labels) / float(self._columns[0, 0]))
-        if self.slack:
-            bound = self.features**-0.5
-            self.slack_weight = self.add_weight(
-                shape=(self.n_labels, self.slack),
-                initializer=keras.initializers.RandomUniform(-bound, bound),
-                name="slack_weight",
-            )
-        self.built = True
-
-    @property
-    def weight(self) -> npt.NDArray[Any]:
-        """The matrix to verify, (n_labels, features): the fixed columns, then the learnable ones, as numpy."""
-        self._need_built()
-        if self.slack_weight is None:
-            return self._columns
-        return np.concatenate([self._columns, _numbers(self.slack_weight).astype(self._precision)], axis=1)
-
-    def logits(self, features: Any) -> Any:
-        """Return the logits (..., n_labels) of features (..., n_fixed + slack)."""
-        fixed = ops.cast(features[..., : self.n_fixed], self._precision)
-        z = ops.matmul(fixed, ops.convert_to_tensor(self._columns.T))
-        if self.slack_weight is not None:
-            learned = ops.matmul(features[..., self.n_fixed :], ops.transpose(self.slack_weight))
-            z = z + ops.cast(learned, self._precision)
-        return ops.cast(z, features.dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the options, for saving."""
-        return {**super().get_config(), "k": self.k, "slack": self.slack}
-
-
 @keras.saving.register_keras_serializable(package="labelproof")
-class DFTHead(_FixedHead):
+class DFTHead(FixedHead):
     """A head that can predict every set of at most k labels: 2k + 1 fixed DFT columns beside ``slack`` learnable ones.
 
     The twin of `labelproof.DFTHead`, whose dense path it takes.
@@ -240,7 +129,7 @@ class DFTHead(_FixedHead):
 
 
 @keras.saving.register_keras_serializable(package="labelproof")
-class CodeHead(_FixedHead):
+class CodeHead(FixedHead):
     """A head that can predict every set of at most k labels, by proof for the stored numbers.
 
     The twin of `labelproof.CodeHead`: a constant column and those of a Kautz–Singleton code, all 0 or ``scale``, beside
@@ -311,8 +200,8 @@ class CodeHead(_FixedHead):
         )
 
     def _proof(self) -> CodeProof:
-        self._need_built()
-        slack = None if self.slack_weight is None else _numbers(self.slack_weight).astype(np.float64)
+        self.need_built()
+        slack = None if self.slack_weight is None else numbers_of(self.slack_weight).astype(np.float64)
         return CodeProof(self._symbols, self.code, self.k, self.scale, slack)
 
     def get_config(self) -> dict[str, Any]:
@@ -322,7 +211,7 @@ class CodeHead(_FixedHead):
 
 
 @keras.saving.register_keras_serializable(package="labelproof")
-class BottleneckHead(_Head):
+class BottleneckHead(ProjectedHead):
     """Project to d features, then a linear layer; the twin of `labelproof.BottleneckHead`.
 
     With d below n_labels most label combinations cannot be predicted, whatever the input: `labelproof.verify` says
@@ -366,12 +255,12 @@ class BottleneckHead(_Head):
         """Make the parameters for an encoder's output of this shape; the output layer's are transposed, as Dense's."""
         n, logit = self.n_labels, 0.0 if self.start is None else start_logit(self.start, self.n_labels)
         takes_feature = self.start is not None and not self.use_bias
-        self._add_projection(int(input_shape[-1]), math.sqrt(n) * logit if takes_feature else 0.0)
+        self.add_projection(int(input_shape[-1]), math.sqrt(n) * logit if takes_feature else 0.0)
         self.output_kernel = self.add_weight(
             shape=(self.features, n), initializer="glorot_uniform", name="output_kernel"
         )
         if takes_feature:
-            kernel = _numbers(self.output_kernel).copy()
+            kernel = numbers_of(self.output_kernel).copy()
             kernel[0] = 1 / math.sqrt(n)
             self.output_kernel.assign(kernel)
         if self.use_bias:
@@ -383,13 +272,13 @@ class BottleneckHead(_Head):
     @property
     def weight(self) -> npt.NDArray[Any]:
         """The matrix to verify, (n_labels, d), as numpy."""
-        self._need_built()
-        return np.ascontiguousarray(_numbers(self.output_kernel).T)
+        self.need_built()
+        return np.ascontiguousarray(numbers_of(self.output_kernel).T)
 
     @property
     def bias(self) -> npt.NDArray[Any] | None:
         """The bias to verify, (n_labels,), or None."""
-        return None if self.output_bias is None else _numbers(self.output_bias)
+        return None if self.output_bias is None else numbers_of(self.output_bias)
 
     def logits(self, features: Any) -> Any:
         """Return the logits (..., n_labels) of features (..., d)."""
@@ -399,13 +288,3 @@ class BottleneckHead(_Head):
     def get_config(self) -> dict[str, Any]:
         """Return the options, for saving."""
         return {**super().get_config(), "d": self.features, "bias": self.use_bias}
-
-
-def _numbers(variable: Any) -> npt.NDArray[Any]:
-    values: npt.NDArray[Any] = ops.convert_to_numpy(variable)
-    return values
-
-
-def _constant(values: Floats) -> Any:
-    """Return what initialises a variable to these numbers."""
-    return lambda shape, dtype=None: ops.convert_to_tensor(values.reshape(shape), dtype=dtype)
