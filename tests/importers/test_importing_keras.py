@@ -302,8 +302,11 @@ def test_hostile_numbers_are_refused_in_a_sentence(file, change, message):
         ({"config__json": b"{"}, "expected JSON in config.json"),
         ({"config__json": b"[" * 100_000}, "expected JSON in config.json"),
         ({"config__json": b"[]"}, "expected settings in config.json, got list"),
-        ({"config__json": b'{"class_name": "Sequential"}'}, "got one with parts that lack settings"),
-        ({"config__json": b'{"class_name": "Sequential", "config": {"layers": [1]}}'}, "parts that lack settings"),
+        ({"config__json": b'{"module": "keras", "class_name": "Sequential"}'}, "got one with parts that lack settings"),
+        (
+            {"config__json": b'{"module": "keras", "class_name": "Sequential", "config": {"layers": [1]}}'},
+            "parts that lack settings",
+        ),
         ({"config__json": None}, "expected config.json in the file, as Keras 3 writes it, got metadata.json"),
         ({"metadata__json": b'{"keras_version": "2.15.0"}'}, "got one of Keras 2.15.0: save it anew with Keras 3"),
         ({"model__weights__h5": b"nothing"}, "got a damaged one"),

@@ -116,6 +116,7 @@ def test_an_encoder_that_is_too_narrow_is_told():
         (lambda: keras3.CodeHead(60, 2, 0).guarantee(), "has no weights yet"),
         (lambda: keras3.CodeHead(60, 3, 0, code=(5, 3, 5)), r"k must be at most 2 for Code\(q=5"),
         (lambda: keras3.CodeHead(60, 2, 0, scale=0.3), "scale must be a power of two, got 0.3"),
+        (lambda: keras3.DFTHead(60, 2, 0, start=60), "start must be a number of labels between 0 and n_labels = 60"),
         (lambda: keras3.BottleneckHead(60, 0), "d must be an integer of at least 1, got 0"),
     ],
 )

@@ -21,13 +21,13 @@ from labelproof.importers.archives import open_zip, refuse_bombs
 from labelproof.importers.candidates import ASK
 from labelproof.importers.exact_numbers import exact, finite_layer
 from labelproof.importers.json_files import MAX_JSON
+from labelproof.importers.keras_graph import is_graph
 from labelproof.importers.keras_layers import keras_layer
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.tensors import StoredTensor, shown
 
 __all__ = ["read_keras"]
 
-MODELS = ("Sequential", "Functional")
 FLOATS = ("float64", "float32", "float16")
 OWN_CLASS = "The model is a class of its own: its layer is taken as a Dense one whose logits are its output."
 
@@ -71,7 +71,7 @@ def _read(config: Mapping[str, Any], numbers: bytes, name: str, weight_key: str 
     import h5py
 
     with h5py.File(io.BytesIO(numbers), "r") as stored:
-        if config.get("class_name") not in MODELS:
+        if not is_graph(config):
             return _layer_of_own_class(stored, config, name, weight_key)
 
         def variables(path: tuple[str, ...]) -> list[StoredTensor]:

@@ -10,9 +10,9 @@ from typing import Any
 from labelproof.importers.candidates import ASK
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
 
-__all__ = ["KerasOutput", "KerasPart", "is_own_head", "output_of"]
+__all__ = ["KerasOutput", "KerasPart", "is_graph", "is_own_head", "output_of"]
 
-MODELS = ("Sequential", "Functional", "Model")
+MODELS = ("Sequential", "Functional")
 OWN_HEADS = ("DFTHead", "CodeHead", "BottleneckHead")
 DROPOUTS = {"Dropout", "SpatialDropout1D", "SpatialDropout2D", "AlphaDropout", "GaussianDropout", "GaussianNoise"}
 PASS_ON = DROPOUTS | {"Identity", "ActivityRegularization"}
@@ -116,6 +116,13 @@ def output_of(model: Any, weight_key: str | None = None) -> KerasOutput:
     raise ValueError("expected the output of a Dense layer, got that of none")
 
 
+def is_graph(model: Mapping[str, Any]) -> bool:
+    """Return whether a configuration is that of Keras's own Sequential or Functional model."""
+    module = str(model.get("module"))
+    is_keras = module == "keras" or module.startswith(("keras.models", "keras.src.models"))
+    return is_keras and model.get("class_name") in MODELS
+
+
 def is_own_head(part: KerasPart) -> bool:
     """Return whether a layer is one of labelproof's heads."""
     return part.kind in (f"labelproof>{name}" for name in OWN_HEADS)
@@ -146,7 +153,7 @@ def _behind(model: Any, path: tuple[str, ...]) -> Generator[KerasPart, None, boo
         layer = layers[name]
         if layer.get("class_name") == "InputLayer":
             return True
-        if _is_model(layer):
+        if is_graph(layer):
             reached = yield from _behind(layer, (*path, name))
             if not reached:
                 return False
@@ -202,7 +209,7 @@ def _named(model: Any, name: str) -> KerasPart:
 def _all(model: Any, path: tuple[str, ...]) -> Iterator[KerasPart]:
     for layer in _list(_settings(model).get("layers")):
         name = str(_settings(layer).get("name"))
-        if _is_model(layer):
+        if is_graph(layer):
             yield from _all(layer, (*path, name))
         else:
             yield KerasPart((*path, name), _kind(layer), _settings(layer))
@@ -249,12 +256,6 @@ def _kind(layer: Mapping[str, Any]) -> str:
     if str(layer.get("module")) == "keras.layers" and own is None:
         return str(layer.get("class_name"))
     return str(own) if own else f"{layer.get('module')}>{layer.get('class_name')}"
-
-
-def _is_model(layer: Mapping[str, Any]) -> bool:
-    module = str(layer.get("module"))
-    is_keras = module == "keras" or module.startswith(("keras.models", "keras.src.models"))
-    return is_keras and layer.get("class_name") in MODELS and isinstance(_settings(layer).get("layers"), list)
 
 
 def _settings(part: Any) -> Mapping[str, Any]:

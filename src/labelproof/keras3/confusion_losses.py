@@ -172,7 +172,11 @@ class SigmoidF1Loss(ConfusionLoss):
     """
 
     def __init__(self, beta: LabelNumbers = 1.0, eta: LabelNumbers = 0.0, **options: Any) -> None:
-        super().__init__(**{**options, "metric": "f1", "beta": beta, "eta": eta})
+        super().__init__("f1", beta=beta, eta=eta, **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the options, for saving."""
+        return _without_metric(super().get_config())
 
 
 @keras.saving.register_keras_serializable(package="labelproof")
@@ -189,7 +193,15 @@ class UnboundedF1Loss(ConfusionLoss):
     """
 
     def __init__(self, scores: Scores = "logits", **options: Any) -> None:
-        super().__init__(**{**options, "metric": "f1", "scores": scores})
+        super().__init__("f1", scores=scores, **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the options, for saving."""
+        return _without_metric(super().get_config())
+
+
+def _without_metric(config: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name != "metric"}
 
 
 def _steps(z: Any) -> Any:

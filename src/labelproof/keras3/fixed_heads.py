@@ -82,8 +82,10 @@ class FixedHead(ProjectedHead):
     def __init__(
         self, n_labels: int, k: int, slack: int, columns: Floats, start: float, name: str | None, dtype: Any
     ) -> None:
-        self.k, self.slack, self.n_fixed = k, whole_number("slack", slack, minimum=0), columns.shape[1]
-        super().__init__(n_labels, self.n_fixed + self.slack, start, name, dtype)
+        slack, n_fixed = whole_number("slack", slack, minimum=0), columns.shape[1]
+        super().__init__(n_labels, n_fixed + slack, start, name, dtype)
+        self.k, self.slack, self.n_fixed = k, slack, n_fixed
+        self._start_logit = start_logit(start, n_labels)
         self._precision = precision_of(self.compute_dtype).of_fixed_part.name
         self._columns = columns.astype(self._precision)
         self.slack_weight: Any = None
@@ -97,7 +99,7 @@ class FixedHead(ProjectedHead):
                 "reached, and the guarantee needs all of them",
                 stacklevel=2,
             )
-        self.add_projection(in_features, start_logit(self.start, self.n_labels) / float(self._columns[0, 0]))
+        self.add_projection(in_features, self._start_logit / float(self._columns[0, 0]))
         if self.slack:
             bound = self.features**-0.5
             self.slack_weight = self.add_weight(
