@@ -6,12 +6,24 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test campaign stress mutants test-portable lint bench experiments clean
+.PHONY: demo test test-keras campaign stress mutants test-portable lint bench experiments clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -q
+
+# Keras's losses, heads and importer on its three backends, in an environment of their own: TensorFlow is large.
+test-keras: .venv-keras/installed
+	for backend in torch jax tensorflow; do \
+	  KERAS_BACKEND=$$backend .venv-keras/bin/python -m pytest -q tests/keras3 tests/importers/test_importing_keras.py || exit 1; \
+	done
+
+.venv-keras/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-keras
+	.venv-keras/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  -e '.[keras,torch,audit]' 'jax[cpu]' tensorflow httpx pytest
+	touch $@
 
 # Random layers whose every verdict is compared with an exact oracle; START takes a campaign up again.
 CASES ?= 10000
@@ -62,4 +74,4 @@ experiments: .venv/installed-bench
 	touch $@
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-keras build dist

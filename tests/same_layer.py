@@ -84,6 +84,15 @@ def write_onnx(folder):
     return folder / "m.onnx"
 
 
+def write_keras(folder):
+    import keras
+
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(4, activation="sigmoid", dtype="float64")])
+    model.layers[-1].set_weights([WEIGHT.T, BIAS])
+    model.save(folder / "m.keras")
+    return folder / "m.keras"
+
+
 def write_pecos(folder):
     (folder / "pecos").mkdir()
     matrix = scipy.sparse.csc_matrix(np.vstack([WEIGHT.T, BIAS]).astype(np.float32))
@@ -115,6 +124,7 @@ EVERY_FORMAT = {
     "Hugging Face": (write_hugging_face, True),
     "skops": (write_skops, True),
     "ONNX": (write_onnx, False),
+    "Keras": (write_keras, False),
     "PECOS": (write_pecos, False),
     "audit": (write_audit, True),
     "layer.npz of an audit": (write_audited_layer, True),

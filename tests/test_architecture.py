@@ -18,7 +18,7 @@ LAYERS = [
     {"decisions"},
     {"heads", "activations"},
     {"losses"},
-    {"functional"},
+    {"functional", "keras3"},
     {"encoders"},
     {"training"},
     {"models"},
@@ -108,6 +108,15 @@ def test_what_needs_no_torch_does_not_import_it():
     for path in ROOT.rglob("*.py"):
         if room(path) in WITHOUT_TORCH:
             assert "torch" not in {module.split(".")[0] for module in imported_modules(path)}, path
+
+
+def test_only_the_room_for_keras_imports_it_but_for_readers_of_live_models():
+    for path in ROOT.rglob("*.py"):
+        imported = {module.split(".")[0] for module in imported_modules(path)}
+        if room(path) == "keras3":
+            assert "torch" not in imported, path
+        elif path.name != "keras_models.py":
+            assert "keras" not in imported, path
 
 
 def test_late_imports_and_names_of_the_package_count_as_imports():

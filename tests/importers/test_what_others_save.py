@@ -20,8 +20,7 @@ from labelproof.importers import layer_of, read_layer
     [
         ("m.gguf", b"GGUF\x03\0\0\0", "this is a GGUF file, a language model packed for llama.cpp: audit the Hugging"),
         ("m.bin", b"GGUF\x03\0\0\0", "this is a GGUF file"),
-        ("m.keras", b"PK\x03\x04", "this is a Keras model, which only Keras opens: write the kernel of its last Dense"),
-        ("m.h5", b"\x89HDF\r\n\x1a\n", "this is a Keras model"),
+        ("m.h5", b"\x89HDF\r\n\x1a\n", "this is an HDF5 file, as Keras once wrote models: load it with Keras and save"),
         (
             "m.bin",
             (793712314).to_bytes(4, "little") + b"\x0c\0\0\0",

@@ -1,6 +1,8 @@
 """Every kind of file that a user can hand to labelproof: a sound one, and what reads it."""
 
+import io
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +77,7 @@ def _layers() -> Iterator[Reader]:
     yield Reader("w.pt", _checkpoint, read_layer)
     yield Reader("w.onnx", _onnx, read_layer)
     yield Reader("w.skops", _skops, read_layer)
+    yield Reader("w.keras", _keras, read_layer)
 
 
 def _text(text: str) -> Callable[[Path], Any]:
@@ -125,6 +128,21 @@ def _onnx(path: Path) -> None:
     numbers = [numpy_helper.from_array(WEIGHT, "w"), numpy_helper.from_array(BIAS, "b")]
     node = helper.make_node("Gemm", ["x", "w", "b"], ["y"], transB=1)
     save(helper.make_model(helper.make_graph([node], "g", [inputs], [outputs], numbers)), path)
+
+
+def _keras(path: Path) -> None:
+    import h5py
+
+    settings = {"name": "out", "units": 4, "use_bias": True, "activation": "sigmoid"}
+    dense = {"module": "keras.layers", "class_name": "Dense", "config": settings, "registered_name": None}
+    model = {"module": "keras", "class_name": "Sequential", "config": {"name": "m", "layers": [dense]}}
+    numbers = io.BytesIO()
+    with h5py.File(numbers, "w") as stored:
+        stored["layers/dense/vars/0"], stored["layers/dense/vars/1"] = WEIGHT.T, BIAS
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata.json", json.dumps({"keras_version": "3.0.0"}))
+        archive.writestr("config.json", json.dumps(model))
+        archive.writestr("model.weights.h5", numbers.getvalue())
 
 
 def _skops(path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import operator
 from fractions import Fraction
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
-__all__ = ["is_share_reached", "whole_number"]
+__all__ = ["check_choice", "is_share_reached", "whole_number"]
 
 
 def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
@@ -23,6 +23,19 @@ def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
     if number < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return number
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the choices.
+
+    Examples
+    --------
+    >>> check_choice("average", "mean", ("macro", "micro"))
+    Traceback (most recent call last):
+    ValueError: average must be one of 'macro', 'micro', got 'mean'
+    """
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def is_share_reached(part: int, whole: int, least: float) -> bool:

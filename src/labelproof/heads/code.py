@@ -4,24 +4,22 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch._C import _are_functorch_transforms_active
 
-from labelproof.errors import CertificateError
 from labelproof.foundation.arguments import whole_number
 from labelproof.heads.bags import sum_rows
+from labelproof.heads.code_proof import CodeProof
 from labelproof.heads.fixed import FixedHead, is_recorded
 from labelproof.heads.guarantee import Guarantee
+from labelproof.heads.precisions import precision_of
 from labelproof.heads.start import start_logit
-from labelproof.proof.labels import read_label_set, read_label_sets
-from labelproof.theory.code_checks import covered_ones, list_columns
-from labelproof.theory.codes import Code, choose_code, codewords, widest_k, witness_norm
+from labelproof.theory.code_checks import list_columns
+from labelproof.theory.codes import Code, choose_code, codewords, widest_k
+from labelproof.theory.fixed_columns import CODE_ROW_NORM, power_of_two
 
 __all__ = ["CodeHead"]
-
-ROW_NORM = 2.0  # that the columns' default scale aims at
 
 
 class CodeHead(FixedHead):
@@ -92,8 +90,7 @@ class CodeHead(FixedHead):
         self.k, self.code = int(k), chosen
         n_labels = whole_number("n_labels", n_labels, minimum=1)
         super().__init__(in_features, n_labels, chosen.columns + 1, slack, device=device, dtype=dtype)
-        norm = ROW_NORM / math.sqrt(chosen.length + 1)
-        exponent = _exponent(2.0 ** round(math.log2(norm)) if scale is None else scale)
+        exponent = _exponent(power_of_two(CODE_ROW_NORM / math.sqrt(chosen.length + 1)) if scale is None else scale)
         self.scale = 2.0**exponent
         place = self.projection.weight.device
         self.register_buffer("symbols", torch.from_numpy(codewords(n_labels, chosen)).to(place))
@@ -167,26 +164,11 @@ class CodeHead(FixedHead):
         -------
         Tensor of float64 (features,), on the CPU
         """
-        active = read_label_set(label_set, self.n_labels)
-        x, gap = self._witness(active)
-        if gap < 1:
-            raise ValueError(
-                f"label_set must leave every other label a one of its own, as any {self.k} labels do, got "
-                f"{len(active)} labels that leave one none: labelproof.verify decides"
-            )
-        return torch.from_numpy(x)
+        return torch.from_numpy(self._proof().witness(label_set))
 
-    def _witness(self, active: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], int]:
-        """Return the features for a set, and the least absolute logit in units of the scale."""
-        ones = self.ones.cpu().numpy().reshape(self.n_labels, -1)
-        covered = np.zeros(self.code.columns, np.int64)
-        covered[ones[active]] = 1
-        left = np.delete(self.code.length - covered[ones].sum(1), active)
-        gap = int(left.min(initial=self.code.length))
-        x = np.zeros(self.features)
-        x[0] = gap - self.code.length
-        x[1 : self.n_fixed] = 2 * covered - 1
-        return x, gap
+    def _proof(self) -> CodeProof:
+        slack = None if self.slack_weight is None else self.slack_weight.detach().double().cpu().numpy()
+        return CodeProof(self.symbols.cpu().numpy(), self.code, self.k, self.scale, slack)
 
     def guarantee(self, label_sets: Any = None, *, dtype: torch.dtype | None = None) -> Guarantee:
         """Prove from the stored numbers that every set of at most k labels is argmaxable, and with what margin.
@@ -204,45 +186,9 @@ class CodeHead(FixedHead):
             If the stored indices or the learnable columns are not what the proof needs.
         """
         dtype = dtype or self.projection.weight.dtype
-        covered = covered_ones(self.symbols.cpu().numpy(), self.code, min(self.k, self.n_labels - 1))
-        gap = self.code.length - covered
-        if gap < 1:
-            raise CertificateError(
-                f"symbols: expected that no {self.k} labels cover all {self.code.length} ones of another, got some"
-            )
-        if self.slack_weight is not None and not self.slack_weight.isfinite().all():
-            raise CertificateError("slack_weight: expected finite numbers, got others")
-        holds = self._is_exact_in(dtype)
-        is_safe = None if label_sets is None else self._safe(label_sets, holds)
-        return Guarantee(
-            level="exact",
-            k=self.k,
-            n_labels=self.n_labels,
-            n_features=self.features,
-            reaches_all_features=self.in_features >= self.features,
-            path="gather",
-            dtype=dtype,
-            is_safe=is_safe,
-            margin=gap * self.scale / (self._largest_row_norm() * math.sqrt(witness_norm(self.code, gap))),
-            holds_in_dtype=holds,
+        return self._proof().guarantee(
+            label_sets, in_features=self.in_features, path="gather", dtype=dtype, precision=precision_of(dtype)
         )
-
-    def _safe(self, label_sets: Any, holds: bool) -> npt.NDArray[np.bool_]:
-        sets = read_label_sets(label_sets, self.n_labels)
-        return np.array([holds and self._witness(active)[1] >= 1 for active in sets], dtype=np.bool_)
-
-    def _is_exact_in(self, dtype: torch.dtype) -> bool:
-        """Whether a witness is representable, and its logits are neither inexact while summed nor lost when rounded."""
-        most, kind = 2 * self.code.length, torch.finfo(dtype)
-        representable = self.code.length <= 2 / kind.eps
-        return representable and most <= 2**24 and kind.tiny <= self.scale and most * self.scale <= kind.max
-
-    def _largest_row_norm(self) -> float:
-        """Return an upper bound of the norms of all rows."""
-        square = self.scale**2 * (self.code.length + 1)
-        if self.slack_weight is not None:
-            square += float(self.slack_weight.detach().double().square().sum(1).max()) * (1 + 1e-9)
-        return math.sqrt(square) * (1 + 1e-15)
 
     def extra_repr(self) -> str:
         """Describe the head in one line."""

@@ -17,8 +17,9 @@ from labelproof.foundation.arguments import whole_number
 from labelproof.heads.fixed import FixedHead
 from labelproof.heads.start import start_logit
 from labelproof.theory.dft import vandermonde_matrix
+from labelproof.theory.fixed_columns import checked_order
 
-__all__ = ["CyclicHead", "VandermondeHead", "checked_order"]
+__all__ = ["CyclicHead", "VandermondeHead"]
 
 
 class CyclicHead(FixedHead):
@@ -51,7 +52,7 @@ class CyclicHead(FixedHead):
             raise ValueError(f"k must be at most (n_labels - 1) / 2 for n_labels = {n_labels}, got {k}")
         self.k = k
         super().__init__(in_features, n_labels, 2 * k + 1 + extra, slack, device=device, dtype=dtype)
-        places = torch.arange(self.n_labels) if order is None else checked_order(order, self.n_labels)
+        places = torch.from_numpy(checked_order(order, self.n_labels))
         self.register_buffer("places", places.to(self.projection.weight.device))
         self.register_buffer("columns", None, persistent=False)
         self._set_columns()
@@ -120,13 +121,3 @@ class VandermondeHead(CyclicHead):
     def ideal_columns(self) -> npt.NDArray[np.float64]:
         """Return the polynomials of degree up to 2k at the nodes, (n_labels, 2k + 1)."""
         return vandermonde_matrix(self.n_labels, 2 * self.k + 1)
-
-
-def checked_order(order: npt.ArrayLike, n_labels: int) -> Tensor:
-    """Return the place of each label as a tensor, after checking that every place occurs once."""
-    places = np.asarray(order)
-    if places.shape != (n_labels,) or places.dtype.kind not in "iu":
-        raise ValueError(f"order must hold one place for each of {n_labels} labels, got {places.dtype} {places.shape}")
-    if not (np.sort(places) == np.arange(n_labels)).all():
-        raise ValueError(f"order must hold every place from 0 to {n_labels - 1} once, got others")
-    return torch.from_numpy(places.astype(np.int64))

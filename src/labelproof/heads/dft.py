@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.fft
 import torch
 from torch import Tensor, nn
 
@@ -14,10 +13,12 @@ from labelproof.foundation.arguments import whole_number
 from labelproof.heads.cyclic import CyclicHead
 from labelproof.heads.fixed import is_recorded
 from labelproof.heads.guarantee import Guarantee
+from labelproof.heads.precisions import precision_of
 from labelproof.heads.safety import guarantee_of
 from labelproof.heads.transform import Path, choose_path, evaluate_series, evaluate_split, split_groups
 from labelproof.proof.labels import read_label_set
-from labelproof.theory.dft import dft_matrix, dft_witness
+from labelproof.theory.dft import dft_matrix
+from labelproof.theory.fixed_columns import dft_features, grid_length, power_of_two
 
 __all__ = ["DFTHead"]
 
@@ -98,7 +99,7 @@ class DFTHead(CyclicHead):
         self.nodes, self.path = nodes, path
         self.n_nodes = self._count_nodes(n_labels)
         norm = math.sqrt((2 * k + 1 + self._extra()) / self.n_nodes)
-        self.scale = 2.0 ** round(math.log2(self.row_norm / norm)) if scale is None else float(scale)
+        self.scale = power_of_two(self.row_norm / norm) if scale is None else float(scale)
         super().__init__(
             in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype, extra=self._extra()
         )
@@ -121,7 +122,7 @@ class DFTHead(CyclicHead):
             self.grid = grid
 
     def _count_nodes(self, n_labels: int) -> int:
-        return int(scipy.fft.next_fast_len(n_labels, real=True)) if self.nodes == "fast" else n_labels
+        return grid_length(n_labels) if self.nodes == "fast" else n_labels
 
     def _extra(self) -> int:
         """Return the number of fixed columns beside the 2k + 1 low ones."""
@@ -181,11 +182,9 @@ class DFTHead(CyclicHead):
         """
         if self.nodes == "learned":
             raise ValueError("witness needs nodes on a grid, got learned ones: use labelproof.verify")
-        active = self.places.cpu().numpy()[read_label_set(label_set, self.n_labels)]
-        if {0, self.n_labels - 1} <= set(active.tolist()):  # the nodes of no label lie between two active ones
-            active = np.concatenate([active, np.arange(self.n_labels, self.n_nodes)])
+        active = read_label_set(label_set, self.n_labels)
         x = torch.zeros(self.features, dtype=torch.float64)
-        x[: 2 * self.k + 1] = torch.from_numpy(dft_witness(active, self.n_nodes, self.k).coefficients.copy())
+        x[: 2 * self.k + 1] = torch.from_numpy(dft_features(active, self.places.cpu().numpy(), self.n_nodes, self.k))
         return x
 
     def guarantee(self, label_sets: Any = None, *, dtype: torch.dtype | None = None) -> Guarantee:
@@ -199,7 +198,10 @@ class DFTHead(CyclicHead):
         dtype : torch.dtype, optional
             Of the features; by default the parameters'.
         """
-        return guarantee_of(self, label_sets, dtype or self.projection.weight.dtype)
+        dtype = dtype or self.projection.weight.dtype
+        path = self._path_for(torch.zeros(32, self.n_fixed, device=self.places.device, dtype=dtype))
+        weight = self.weight.detach().double().cpu().numpy()
+        return guarantee_of(self, weight, label_sets, path, dtype, precision_of(dtype))
 
 
 @lru_cache(maxsize=4)

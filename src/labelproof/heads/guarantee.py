@@ -1,11 +1,10 @@
 """What a head is sure to be able to predict, in one record for all heads."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from labelproof.theory.ceilings import margin_ceiling
 
@@ -29,7 +28,7 @@ class Guarantee:
     reaches_all_features
         Whether the encoder is at least as wide as the head, without which not all features can occur.
     path, dtype
-        How the logits are computed, and the precision of the features.
+        How the logits are computed, and the precision of the features: a torch dtype, or its name for Keras.
     margin
         Least relative margin min y_i (w_i·x) / (‖w_i‖ ‖x‖) that is proven, or the least that was found where the level
         says so; None where there is none.
@@ -53,7 +52,7 @@ class Guarantee:
     n_features: int
     reaches_all_features: bool
     path: str
-    dtype: torch.dtype
+    dtype: Any
     is_safe: npt.NDArray[np.bool_] | None = None
     margin: float | None = None
     holds_in_dtype: bool | None = None

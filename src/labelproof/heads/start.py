@@ -1,18 +1,11 @@
 """The k/n start: every label begins at the probability k/n, which is where its training would take it first."""
 
-import math
-
 import torch
 from torch import nn
 
+from labelproof.theory.fixed_columns import start_logit
+
 __all__ = ["start_at", "start_logit"]
-
-
-def start_logit(k: float, n_labels: int) -> float:
-    """Return the logit of k/n, for an expected number k of active labels between 0 and n."""
-    if not 0 < k < n_labels:
-        raise ValueError(f"start must be a number of labels between 0 and n_labels = {n_labels}, got {k}")
-    return math.log(k / (n_labels - k))
 
 
 @torch.no_grad()

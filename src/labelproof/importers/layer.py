@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from labelproof.proof.regions import Domain
 
-__all__ = ["ImportedLayer"]
+__all__ = ["SOFTMAX", "ImportedLayer"]
 
+SOFTMAX = "The model ends in a softmax over labels: it is judged by the rule topk."
 Floats = npt.NDArray[np.float64]
 
 

@@ -19,10 +19,10 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
     ----------
     model
         The path of a file or folder, as for `read_layer`; an array, sparse matrix or tensor (n_labels, n_features); a
-        torch module, also one of transformers or timm; a fitted scikit-learn estimator; a `labelproof.models.Model` or
-        `labelproof.MultiLabelClassifier`; or an `ImportedLayer`, which is returned as it is.
+        torch module, also one of transformers or timm; a Keras model or layer; a fitted scikit-learn estimator; a
+        `labelproof.models.Model` or `labelproof.MultiLabelClassifier`; or an `ImportedLayer`, returned as it is.
     weight_key
-        Of a file or a torch module: the name of the layer, where it cannot be found.
+        Of a file, a torch module or a Keras model: the name of the layer, where it cannot be found.
 
     Returns
     -------
@@ -45,6 +45,10 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
 
         return read_layer(model, weight_key=weight_key)
     kinds = {cls.__module__.split(".")[0] for cls in type(model).__mro__}
+    if "keras" in kinds:  # on the backend torch its models are torch modules as well
+        from labelproof.importers.keras_models import layer_of_keras
+
+        return layer_of_keras(model, weight_key=weight_key)
     if "torch" in kinds:
         return _layer_of_torch(model, weight_key)
     if "sklearn" in kinds or f"{type(model).__module__}.{type(model).__name__}" == "labelproof.models.model.Model":
@@ -56,8 +60,8 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
         values = np.asarray(model) if isinstance(model, np.ndarray) else exact("the weight", model)
         return _bare(exact("the weight", values), str(values.dtype), type(model).__name__)
     raise ValueError(
-        f"model must be a path, an array, a torch module, a scikit-learn estimator or a labelproof model, "
-        f"got {type(model).__module__}.{type(model).__name__}"
+        "model must be a path, an array, a torch module, a Keras model, a scikit-learn estimator or a labelproof "
+        f"model, got {type(model).__module__}.{type(model).__name__}"
     )
 
 

@@ -16,7 +16,7 @@ from labelproof.importers.candidates import choose_weight
 from labelproof.importers.checkpoints import stored
 from labelproof.importers.feature_domains import UNKNOWN
 from labelproof.importers.huggingface import layer_of_config
-from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.layer import SOFTMAX, ImportedLayer
 from labelproof.importers.layer_of_tensors import take
 from labelproof.importers.module_features import catch_inputs_and_output
 from labelproof.importers.own_models import layer_of_head
@@ -24,8 +24,6 @@ from labelproof.importers.tensors import StoredTensor
 from labelproof.importers.tracing import TracedOutput, traced_output
 
 __all__ = ["layer_of_module"]
-
-SOFTMAX = "The model ends in a softmax over labels: it is judged by the rule topk."
 
 
 def layer_of_module(module: nn.Module, *, weight_key: str | None = None) -> ImportedLayer:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from labelproof.foundation.optional_packages import need
 from labelproof.importers.exact_numbers import finite_layer, refuse_size
 from labelproof.importers.feature_domains import UNKNOWN, Before, after, after_norm
-from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.layer import SOFTMAX, ImportedLayer
 
 __all__ = ["read_onnx"]
 
@@ -40,7 +40,6 @@ OPERATIONS = {
     "GroupNormalization": "groupnorm",
     "RMSNormalization": "rmsnorm",
 }
-SOFTMAX = "The model ends in a softmax over labels: it is judged by the rule topk."
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ def refusal(path: Path) -> str | None:
             "this is a GGUF file, a language model packed for llama.cpp: audit the Hugging Face folder that it was "
             "made from, for its tokens with --vocabulary"
         )
-    if ending == ".keras" or start[:8] == HDF5 or ending in (".h5", ".hdf5"):
+    if start[:8] == HDF5 or ending in (".h5", ".hdf5"):
         return (
-            "this is a Keras model, which only Keras opens: write the kernel of its last Dense layer, transposed, and "
-            f"its bias with {NUMBERS}"
+            "this is an HDF5 file, as Keras once wrote models: load it with Keras and save it as model.keras, or write "
+            f"the kernel of its last Dense layer, transposed, and its bias with {NUMBERS}"
         )
     if start[:4] == FASTTEXT or ending == ".ftz":
         return (

@@ -25,7 +25,7 @@ SAFE = (
     "save a scikit-learn estimator with skops.io.dump, a torch model with safetensors, "
     "or the numbers with numpy.savez(weight=..., bias=...)"
 )
-READ = ".safetensors, .npz, .npy, .csv, .tsv, .txt, .pt, .pth, .bin, .ckpt, .skops, .onnx, or a model's folder"
+READ = ".safetensors, .npz, .npy, .csv, .tsv, .txt, .pt, .pth, .bin, .ckpt, .skops, .onnx, .keras, or a model's folder"
 
 
 def read_layer(
@@ -39,7 +39,8 @@ def read_layer(
     ----------
     path
         A folder of labelproof, Hugging Face, PECOS or an audit, or a file: .safetensors, .npz, .npy, .csv, .tsv, .txt,
-        a torch checkpoint (.pt, .pth, .bin, .ckpt), a scikit-learn estimator saved by skops (.skops), or .onnx.
+        a torch checkpoint (.pt, .pth, .bin, .ckpt), a scikit-learn estimator saved by skops (.skops),
+        .onnx or .keras.
     weight_key
         Name of the weight, where the model has several candidates or unusual names.
     bias
@@ -110,6 +111,11 @@ def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -
 
         _refuse_option("bias", bias, "an ONNX file")
         return read_onnx(path, weight_key=weight_key)
+    if ending == ".keras":
+        from labelproof.importers.keras_files import read_keras
+
+        _refuse_option("bias", bias, "a Keras file")
+        return read_keras(path, weight_key=weight_key)
     if ending in PICKLES:
         raise ValueError(f"expected a file that is safe to open, got a pickle, which can run any code: {SAFE}")
     raise ValueError(f"expected {READ}, got {ending or 'no ending'}")

@@ -2,23 +2,21 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from labelproof.losses.metric_ratios import AVERAGES, Average, Metric, read_metric
 from labelproof.losses.pooling import pool
 from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
-from labelproof.losses.smooth_metrics import EMPTY, Empty, Metric, losses_of_counts, read_metric
+from labelproof.losses.smooth_metrics import EMPTY, Empty, losses_of_counts
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
-__all__ = ["AVERAGES", "Aim", "Average", "average_loss"]
-
-Average = Literal["macro", "micro", "weighted", "samples"]
-AVERAGES = ("macro", "micro", "weighted", "samples")
+__all__ = ["Aim", "average_loss"]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from torch import Tensor
 
-from labelproof.losses.averaging import AVERAGES, Aim, Average, average_loss
+from labelproof.losses.averaging import Aim, average_loss
 from labelproof.losses.compiled import sum_of
-from labelproof.losses.counts import SCORES, Counting, Scores, smooth_counts
+from labelproof.losses.counts import Counting, smooth_counts
+from labelproof.losses.metric_ratios import AVERAGES, SCORES, Average, Scores
 from labelproof.losses.one_pass import ConfusionTask, pooled
 from labelproof.losses.options import CountOptions, F1Options, spelled_out_as
 from labelproof.losses.pooling import pool

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import torch
 from torch import Tensor, nn
 
-from labelproof.losses.averaging import Aim, Average
+from labelproof.losses.averaging import Aim
 from labelproof.losses.confusion import confusion_counts, loss_and_counts
-from labelproof.losses.counts import SCORES, Scores
+from labelproof.losses.metric_ratios import SCORES, Average, Scores
 from labelproof.losses.options import CountOptions, F1ModuleOptions, spelled_out_as
 from labelproof.losses.pooling import pool
 from labelproof.losses.reduction import Reduction, check_choice, check_positive

@@ -5,7 +5,7 @@ gradient in closed form, so metrics of the counts are differentiated on small ve
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,13 +13,11 @@ from torch import Tensor
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.compiled import applies, mask_array, room_for_gradient, target_arrays, vector
 from labelproof.losses.count_kernels import count_examples, count_labels, example_gradient, label_gradient
+from labelproof.losses.metric_ratios import Scores
 from labelproof.losses.targets import SparseTargets, check_range
 from labelproof.parallel.dispatch import share
 
-__all__ = ["SCORES", "Counting", "Scores", "smooth_counts"]
-
-Scores = Literal["sigmoid", "logits"]
-SCORES = ("sigmoid", "logits")
+__all__ = ["Counting", "smooth_counts"]
 
 
 @dataclass(frozen=True, eq=False)

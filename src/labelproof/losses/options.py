@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from torch import Tensor
 
-from labelproof.losses.averaging import Average
-from labelproof.losses.counts import Scores
+from labelproof.losses.metric_ratios import Average, Scores
 from labelproof.losses.reduction import Reduction
 from labelproof.losses.smooth_metrics import Empty
 

@@ -5,6 +5,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from labelproof.foundation.arguments import check_choice
+
 __all__ = [
     "REDUCTIONS",
     "Reduction",
@@ -18,12 +20,6 @@ __all__ = [
 
 Reduction = Literal["none", "mean", "sum"]
 REDUCTIONS = ("none", "mean", "sum")
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is none of the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def check_positive(name: str, value: Tensor | float) -> None:

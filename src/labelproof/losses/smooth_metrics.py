@@ -1,19 +1,16 @@
 """Metrics of a confusion matrix as smooth functions of its counts, and as losses where labels lack a positive."""
 
-from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from labelproof.losses.reduction import check_positive
+from labelproof.losses.metric_ratios import Factors, Metric
 
-__all__ = ["EMPTY", "METRICS", "Counts", "Empty", "Metric", "losses_of_counts", "read_metric"]
+__all__ = ["EMPTY", "Counts", "Empty", "formula", "losses_of_counts"]
 
 Empty = Literal["skip", "smooth", "memory"]
 EMPTY = ("skip", "smooth", "memory")
-Factors = tuple[float, float, float, float]  # of hits, predicted, positives and total
 
 
 class Counts(NamedTuple):
@@ -25,44 +22,19 @@ class Counts(NamedTuple):
     total: Tensor
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A metric, and whether it is undefined, or deaf to what is predicted, without a positive or a negative.
-
-    It is the mean of ratios of two sums of counts, each given by the counts' factors; without a ratio, it is Matthews'
-    correlation.
-    """
-
-    ratios: tuple[tuple[Factors, Factors], ...] = ()
-    needs_positives: bool = True
-    needs_negatives: bool = False
-
-    def formula(self, counts: Counts) -> Tensor:
-        """Return the metric of counts."""
-        if not self.ratios:
-            return _correlation(counts)
-        values = [_ratio(_weighted(above, counts), _weighted(below, counts)) for above, below in self.ratios]
-        return values[0] if len(values) == 1 else torch.stack(values).mean(0)
-
-
-def read_metric(name: str, f_beta: float = 1.0) -> Metric:
-    """Return the metric of this name; F-beta weighs recall f_beta times as much as precision.
+def formula(metric: Metric, counts: Counts) -> Tensor:
+    """Return the metric of counts.
 
     Examples
     --------
-    >>> read_metric("jaccard").formula(Counts(*torch.tensor([2.0, 3.0, 4.0, 9.0])))
+    >>> from labelproof.losses.metric_ratios import read_metric
+    >>> formula(read_metric("jaccard"), Counts(*torch.tensor([2.0, 3.0, 4.0, 9.0])))
     tensor(0.4000)
     """
-    if name == "fbeta":
-        check_positive("f_beta", f_beta)
-        square = f_beta**2
-        return Metric(_over((1 + square, 0, 0, 0), (0, 1, square, 0)))
-    if name not in METRICS:
-        known = [*METRICS, "fbeta"]
-        near = get_close_matches(str(name), known, n=2, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise ValueError(f"metric must be one of {', '.join(map(repr, known))}, got {name!r}{hint}")
-    return METRICS[name]
+    if not metric.ratios:
+        return _correlation(counts)
+    values = [_ratio(_weighted(above, counts), _weighted(below, counts)) for above, below in metric.ratios]
+    return values[0] if len(values) == 1 else torch.stack(values).mean(0)
 
 
 def losses_of_counts(
@@ -95,7 +67,7 @@ def losses_of_counts(
         if empty == "memory" and memory is not None:
             counts = torch.where(_lacks(counts, metric), counts + memory.to(counts), counts)
         left_out = left_out | _lacks(counts, metric)
-    losses = torch.where(left_out, 0.0, 1 - metric.formula(Counts(*counts.unbind())))
+    losses = torch.where(left_out, 0.0, 1 - formula(metric, Counts(*counts.unbind())))
     return losses, (~left_out).to(losses.dtype), counts[2].detach()
 
 
@@ -131,24 +103,3 @@ def _weighted(factors: Factors, counts: Counts) -> Tensor:
     """Return the sum of counts times their factors, which are not all 0."""
     terms = [count if factor == 1 else factor * count for factor, count in zip(factors, counts, strict=True) if factor]
     return sum(terms[1:], terms[0])
-
-
-def _over(above: Factors, below: Factors) -> tuple[tuple[Factors, Factors], ...]:
-    return ((above, below),)
-
-
-_REJECTED = (1, -1, -1, 1)  # labels that are rightly not predicted: total - positives - (predicted - hits)
-_RECALL = _over((1, 0, 0, 0), (0, 0, 1, 0))
-_SPECIFICITY = _over(_REJECTED, (0, 0, -1, 1))
-
-METRICS = {
-    "f1": Metric(_over((2, 0, 0, 0), (0, 1, 1, 0))),
-    "accuracy": Metric(_over((2, -1, -1, 1), (0, 0, 0, 1)), needs_positives=False),
-    "precision": Metric(_over((1, 0, 0, 0), (0, 1, 0, 0))),
-    "recall": Metric(_RECALL),
-    "specificity": Metric(_SPECIFICITY, needs_positives=False, needs_negatives=True),
-    "npv": Metric(_over(_REJECTED, (0, -1, 0, 1)), needs_positives=False, needs_negatives=True),
-    "jaccard": Metric(_over((1, 0, 0, 0), (-1, 1, 1, 0))),
-    "balanced-accuracy": Metric(_RECALL + _SPECIFICITY, needs_negatives=True),
-    "mcc": Metric(needs_negatives=True),
-}
