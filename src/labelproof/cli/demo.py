@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from labelproof.cli.console import console, plural, print_json, printable, progress_wanted, table
 from labelproof.cli.data_options import (
@@ -23,16 +24,16 @@ from labelproof.cli.data_options import (
 from labelproof.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from labelproof.comparison import Outcome
     from labelproof.data import Dataset
+    from labelproof.report import Difference
 
 __all__ = ["demo"]
 
 FOLDER = Path("labelproof-demo")
 SHIPPED = "debian_packages"
 NARROW = 12  # features of the narrow layer for them
+NAMED = 6  # of a combination's labels
 MEANING = """\
 test: how many of the label combinations of the test data some input gives; random: the same for {n} combinations of
 {size} labels that were drawn at random, which is what the guarantee is about. micro-F1, macro-F1: scores on the test
@@ -95,7 +96,13 @@ def demo(
                 group=group,
                 separator=separator,
             )
-        name = "Documents that were made up" if made_up else "Debian packages" if data is None else Path(data).name
+        name = (
+            "Documents that were made up"
+            if made_up
+            else "Debian packages"
+            if data is None
+            else printable(Path(data).name)
+        )
         if width is None and data is None and not made_up:
             width = NARROW
         outcomes = list(_outcomes(dataset, name, width, epochs, min_count, seed, quiet=as_json))
@@ -144,13 +151,14 @@ def _print(outcomes: "Sequence[Outcome]", output: Path) -> None:
     out = console()
     lost, guaranteed, *others = findings(outcomes)
     shown = gained(outcomes)
-    out.print(f"\n{lost}" + (" The most frequent that the DFT head can:" if shown else ""))
-    for one in shown:
-        out.print(f"  {plural(one.examples, 'example'):>12}  {printable(', '.join(one.labels))}")
-    out.print(f"\n{guaranteed}\n")
+    out.print(f"\n{lost}" + (" The most frequent ones:" if shown else ""))
+    if shown:
+        out.print(_named(shown))
+    out.print(
+        f"\n{guaranteed}\n\nHow many label combinations can each output layer predict, and how well does it do?\n"
+    )
     out.print(_table(outcomes))
-    drawn, size = len(outcomes[0].at_random), outcomes[0].random_size
-    out.print(" ".join(MEANING.format(n=drawn, size=size).split()))
+    out.print(" ".join(MEANING.format(n=len(outcomes[0].at_random), size=outcomes[0].random_size).split()))
     for sentence in others:
         out.print(f"\n{sentence}")
     out.print(
@@ -158,8 +166,28 @@ def _print(outcomes: "Sequence[Outcome]", output: Path) -> None:
     )
 
 
-def _table(outcomes: "Sequence[Outcome]") -> "Table":
-    lines = table("output layer", "features", "weights", "test", "random", "micro-F1", "macro-F1", "time")
+def _named(shown: "Sequence[Difference]") -> Table:
+    """Write label combinations by name, with their number of examples."""
+    lines = Table.grid(padding=(0, 2))
+    for one in shown:
+        more = f" and {len(one.labels) - NAMED} more" if len(one.labels) > NAMED else ""
+        lines.add_row("", plural(one.examples, "example"), printable(", ".join(one.labels[:NAMED])) + more)
+    return lines
+
+
+def _table(outcomes: "Sequence[Outcome]") -> Table:
+    n_sets, drawn = outcomes[0].n_sets, len(outcomes[0].at_random)
+    lines = table(
+        "output layer",
+        "features",
+        "weights",
+        f"test\nof {n_sets:,}",
+        f"random\nof {drawn:,}",
+        "micro-F1",
+        "macro-F1",
+        "time",
+    )
+    lines.padding = (0, 1, 0, 0)
     for one in outcomes:
         lines.add_row(
             one.name,

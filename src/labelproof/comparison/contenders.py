@@ -50,7 +50,7 @@ def four_heads(labels: Any, d: int) -> tuple[Contender, Contender, Contender, Co
     >>> import scipy.sparse
     >>> heads = four_heads(scipy.sparse.csr_array(np.eye(9, dtype=bool)), 2)
     >>> [(one.name, one.head.options) for one in heads[1:3]]
-    [('DFT', {'k': 1, 'slack': 2}), ('narrow, DFT start', {'d': 2, 'start': 1.0})]
+    [('guaranteed (DFT)', {'k': 1, 'slack': 2}), ('narrow, DFT start', {'d': 2, 'start': 1.0})]
     >>> heads[3].head.d
     5
     """
@@ -63,7 +63,7 @@ def four_heads(labels: Any, d: int) -> tuple[Contender, Contender, Contender, Co
     wide = 2 * k + 1 + d
     return (
         Contender("narrow", "narrow", HeadConfig(kind="bottleneck", d=d)),
-        Contender("DFT", "dft", HeadConfig(kind="dft", k=k, slack=d)),
+        Contender("guaranteed (DFT)", "dft", HeadConfig(kind="dft", k=k, slack=d)),
         Contender("narrow, DFT start", "narrow-start", HeadConfig(kind="bottleneck", d=d, start=k)),
         Contender("wide, DFT start", "wide-start", HeadConfig(kind="bottleneck", d=wide, start=k)),
     )
@@ -81,7 +81,7 @@ def code_head(labels: Any, d: int) -> Contender:
     k = most_active(labels)
     code = choose_code(labels.shape[1], k)
     size = (code.q, code.coefficients, code.length)
-    return Contender("code", "code", HeadConfig(kind="code", k=k, slack=d, code=size))
+    return Contender("guaranteed (code)", "code", HeadConfig(kind="code", k=k, slack=d, code=size))
 
 
 def most_active(labels: Any) -> int:

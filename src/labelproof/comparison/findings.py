@@ -42,7 +42,7 @@ def _of_the_narrow(narrow: Outcome) -> str:
     layer = f"The narrow output layer has {narrow.n_features} features for {narrow.n_labels:,} labels"
     undecided = f" {narrow.undecided:,} are undecided." if narrow.undecided else ""
     if not lost:
-        return f"{layer}, and can predict each of the {n_sets:,} label combinations of the test data.{undecided}"
+        return f"{layer}. It can predict {_of(narrow.verification)} label combinations of the test data.{undecided}"
     return (
         f"{layer}. {lost:,} of the {n_sets:,} label combinations of the test data ({100 * lost / n_sets:.0f} %) can "
         f"never be its prediction, whatever the input.{undecided}"
@@ -52,9 +52,9 @@ def _of_the_narrow(narrow: Outcome) -> str:
 def _of_the_dft(dft: Outcome) -> str:
     fixed = dft.n_features - (dft.contender.head.slack or 0)
     return (
-        f"The DFT head has {fixed} fixed columns more, with which every combination of up to {dft.random_size} labels "
-        f"is possible. It can predict {_of(dft.verification)}. Each of these verdicts comes with a proof that "
-        "can be checked."
+        f"The guaranteed layer, a DFT head, has {fixed} fixed features more, with which every combination of up to "
+        f"{dft.random_size} labels is possible. It can predict {_of(dft.verification)}. Each of these verdicts comes "
+        "with a proof that can be checked."
     )
 
 

@@ -26,12 +26,12 @@ def _headline(narrow: Outcome, dft: Outcome) -> str:
     lost, n_sets = narrow.unargmaxable, narrow.n_sets
     plain = f"With {narrow.n_features} features for {narrow.n_labels:,} labels, a model can"
     if not lost:
-        return f"{plain} predict every one of the {n_sets:,} label combinations of the test data." + (
-            f" {narrow.undecided:,} are undecided." if narrow.undecided else ""
-        )
+        whole = f"{narrow.argmaxable:,} of the" if narrow.undecided else "every one of the"
+        rest = f" The other {narrow.undecided:,} are undecided." if narrow.undecided else ""
+        return f"{plain} predict {whole} {n_sets:,} label combinations of the test data.{rest}"
     what = f"{lost:,} of the {n_sets:,} label combinations of the test data"
     then = "every one of them" if dft.argmaxable == dft.n_sets else f"{dft.argmaxable:,}"
-    return f"{plain} never predict {what}, whatever the input. With a DFT head it can predict {then}."
+    return f"{plain} never predict {what}. With a guaranteed layer (DFT head) it can predict {then}."
 
 
 def _caption(outcome: Outcome) -> str:
@@ -40,6 +40,6 @@ def _caption(outcome: Outcome) -> str:
     fixed = outcome.n_features - (free or 0)
     parts = [f"{free} trained features"] if free else []
     if head.kind in ("dft", "code"):
-        parts.append(f"{fixed} fixed ones{' of a code' if head.kind == 'code' else ''}, with a guarantee")
+        parts.append(f"{fixed} fixed ones{' of a code' if head.kind == 'code' else ''}")
     start = ", begun like the DFT head" if head.options.get("start") else ""
     return f"{' and '.join(parts)}{start}; micro-F1 {outcome.scores['micro-f1']:.3f}"
