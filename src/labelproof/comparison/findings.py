@@ -30,7 +30,7 @@ def findings(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def gained(outcomes: Sequence[Outcome], most: int = 5) -> tuple[Difference, ...]:
+def gained(outcomes: Sequence[Outcome], most: int = 4) -> tuple[Difference, ...]:
     """Return the most frequent label combinations that the first can never predict and the second can."""
     first, second = (outcome.audit.document for outcome in outcomes[:2])
     both = agreement([first, second])
