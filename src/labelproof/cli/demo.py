@@ -35,10 +35,9 @@ SHIPPED = "debian_packages"
 NARROW = 12  # features of the narrow layer for them
 NAMED = 6  # of a combination's labels
 MEANING = """\
-test: how many of the label combinations of the test data some input gives; random: the same for {n} combinations of
+test: how many of the label combinations of the test data some input gives. random: the same for {n} combinations of
 {size} labels that were drawn at random, which is what the guarantee is about. micro-F1, macro-F1: scores on the test
-data, the higher the better. time: training and verifying. DFT start: every label begins at the small probability that
-it has in a DFT head.
+data, the higher the better. DFT start: every label begins at the small probability that it has in a DFT head.
 """
 
 
@@ -178,16 +177,8 @@ def _named(shown: "Sequence[Difference]") -> Table:
 def _table(outcomes: "Sequence[Outcome]") -> Table:
     n_sets, drawn = outcomes[0].n_sets, len(outcomes[0].at_random)
     lines = table(
-        "output layer",
-        "features",
-        "weights",
-        f"test\nof {n_sets:,}",
-        f"random\nof {drawn:,}",
-        "micro-F1",
-        "macro-F1",
-        "time",
+        "output layer", "features", "weights", f"test\nof {n_sets:,}", f"random\nof {drawn:,}", "micro-F1", "macro-F1"
     )
-    lines.padding = (0, 1, 0, 0)
     for one in outcomes:
         lines.add_row(
             one.name,
@@ -196,7 +187,6 @@ def _table(outcomes: "Sequence[Outcome]") -> Table:
             f"{one.argmaxable:,}",
             f"{int((one.at_random.status == 1).sum()):,}",
             *(f"{one.scores[name]:.3f}" for name in ("micro-f1", "macro-f1")),
-            f"{one.train_seconds + one.verify_seconds:.0f} s",
         )
     return lines
 
