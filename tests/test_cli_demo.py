@@ -45,23 +45,11 @@ def small(tmp_path, monkeypatch):
 def test_the_demo_prints_a_table_and_what_it_says(small):
     done = run("demo", "--made-up", "--epochs", 2)
     assert done.exit_code == 0, done.output
-    for words in (*HEADS, "micro-F1", "7 features for 30 labels", "The most frequent ones:", "Is it the guarantee"):
+    for words in (*HEADS, "micro-F1", "7 features for 30 labels", "The most frequent ones that", "Is it the guarantee"):
         assert words in " ".join(done.stdout.split())
     assert "Documents that were made up: 30 labels, such as " in done.stderr
     assert " ".join(done.stderr.split()).count("label combinations verified in") == 5
     assert "Scores on the test data" in Path("labelproof-demo/report.html").read_text()
-
-
-def test_without_data_the_demo_is_about_debians_packages(small, monkeypatch):
-    whole = lp.load_dataset("debian_packages")
-    monkeypatch.setattr(data, "load_dataset", lambda _, **__: whole.select(np.arange(len(whole)) % 20 == 0))
-    done = run("demo", "--epochs", 1, "--min-count", 3)
-    assert done.exit_code == 0, done.output
-    assert "Debian packages: " in done.stderr
-    assert "The narrow output layer has 12 features for" in " ".join(done.stdout.split())
-    page = Path("labelproof-demo/report.html").read_text()
-    assert "The most frequent of these combinations" in page
-    assert "role::program" in page
 
 
 def test_names_from_files_cannot_command_the_terminal():

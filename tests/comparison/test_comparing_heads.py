@@ -204,7 +204,7 @@ def test_the_sentences_follow_the_figures():
     assert (
         "with 2.5 times its weights and no guarantee, it can predict 3 of 4 (micro-F1 0.650; DFT head: 0.600)" in third
     )
-    assert third.endswith("of 2 random ones of 7 labels the wide layer can predict 1, the DFT head all.")
+    assert third.endswith("2 random ones of 7 labels, the wide layer can predict 1, the DFT head all.")
     code = said([1] * 4, 0.7, 360, [1, 1])
     code.n_features = 33
     *same, fourth = findings([*heads, code])

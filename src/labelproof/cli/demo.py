@@ -150,12 +150,10 @@ def _print(outcomes: "Sequence[Outcome]", output: Path) -> None:
     out = console()
     lost, guaranteed, *others = findings(outcomes)
     shown = gained(outcomes)
-    out.print(f"\n{lost}" + (" The most frequent ones:" if shown else ""))
+    out.print(f"\n{lost}" + (" The most frequent ones that the guaranteed layer can predict:" if shown else ""))
     if shown:
         out.print(_named(shown))
-    out.print(
-        f"\n{guaranteed}\n\nHow many label combinations can each output layer predict, and how well does it do?\n"
-    )
+    out.print(f"\n{guaranteed}\n\nHow many label combinations each output layer can predict, and how well it does:\n")
     out.print(_table(outcomes))
     out.print(" ".join(MEANING.format(n=len(outcomes[0].at_random), size=outcomes[0].random_size).split()))
     for sentence in others:
