@@ -58,8 +58,11 @@ def test_names_from_files_cannot_command_the_terminal():
     assert _frequent(examples).count("\N{REPLACEMENT CHARACTER}[2J") == 3
     assert "\x1b" not in _frequent(examples)
     out = Console(file=io.StringIO())
-    out.print(_named([Difference(("cat\x1b[2J",), 3, (0, 1))]))
-    assert out.file.getvalue().split() == ["3", "examples", "cat\N{REPLACEMENT CHARACTER}[2J"]
+    out.print(_named([Difference(("cat\x1b[2J",), 3, (0, 1)), Difference((), 1, (0, 1))]))
+    assert out.file.getvalue().split() == [
+        *("3", "examples", "cat\N{REPLACEMENT CHARACTER}[2J"),
+        *("1", "example", "no", "label", "at", "all"),
+    ]
 
 
 def test_the_demo_leaves_models_and_proofs_that_the_other_verbs_take(small):

@@ -80,7 +80,7 @@ def test_every_example_prints_what_stands_beside_it():
 
 
 def test_links_lead_to_files():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
+    for target in re.findall(r"""(?:\]\(|src=")([^)#"]+)""", README):
         assert target.startswith("https://") or (ROOT / target).exists(), target
 
 

@@ -83,8 +83,11 @@ def demo(
 
         require_free(output)  # before the work, not after it
         if made_up:
+            name = "Documents that were made up"
             dataset = topic_data(8000, 1000, 4000, cardinality=6.0, n_words=100.0, seed=seed)
         else:
+            name = "Debian packages" if data is None else printable(Path(data).name)
+            width = NARROW if data is None and width is None else width
             dataset = load_dataset(
                 SHIPPED if data is None else data,
                 format=format,
@@ -95,15 +98,6 @@ def demo(
                 group=group,
                 separator=separator,
             )
-        name = (
-            "Documents that were made up"
-            if made_up
-            else "Debian packages"
-            if data is None
-            else printable(Path(data).name)
-        )
-        if width is None and data is None and not made_up:
-            width = NARROW
         outcomes = list(_outcomes(dataset, name, width, epochs, min_count, seed, quiet=as_json))
         save_comparison(output, outcomes, title=f"{name}: what can a model predict at all?")
     if as_json:
@@ -168,7 +162,8 @@ def _named(shown: "Sequence[Difference]") -> Table:
     lines = Table.grid(padding=(0, 2))
     for one in shown:
         more = f" and {len(one.labels) - NAMED} more" if len(one.labels) > NAMED else ""
-        lines.add_row("", plural(one.examples, "example"), printable(", ".join(one.labels[:NAMED])) + more)
+        names = printable(", ".join(one.labels[:NAMED])) or "no label at all"
+        lines.add_row("", plural(one.examples, "example"), names + more)
     return lines
 
 
