@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-keras campaign stress mutants test-portable lint bench experiments clean
+.PHONY: demo test test-keras campaign stress mutants test-portable lint bench experiments package clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
@@ -60,6 +60,14 @@ bench: .venv/installed-bench
 # The claims of three papers, run again: hours at first, then only what is missing. Pages go to docs/results.
 experiments: .venv/installed-bench
 	for paper in sparsemax sigmoid_bottleneck sigmoid_f1; do $(BIN)/python -m experiments.$$paper || exit 1; done
+
+# Builds wheel and sdist into dist, installs the wheel alone into an empty environment, and uses it there as a stranger would.
+package: .venv/installed-dev
+	rm -rf dist build/package
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(PYTHON) -m venv build/package
+	build/package/bin/pip install --quiet --disable-pip-version-check -c constraints.txt dist/labelproof-*.whl
+	$(BIN)/python tests/packaging/smoke.py build/package/bin/python
 
 .venv/python:
 	$(PYTHON) -m venv .venv

@@ -1,19 +1,23 @@
-"""labelproof demo: the main job in one command, on made-up data and on the user's own."""
+"""labelproof demo: the main job in one command, on Debian's packages, on made-up data and on the user's own."""
 
 import builtins
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import labelproof as lp
 from labelproof import data
 from labelproof.cli import app
+from labelproof.cli.demo import _frequent, _named
 from labelproof.data import save_dataset, topic_data
+from labelproof.report import Difference
 
-HEADS = ("bottleneck", "DFT", "bottleneck, start", "wide, start", "code")
+HEADS = ("narrow", "guaranteed (DFT)", "narrow, DFT start", "wide, DFT start", "guaranteed (code)")
 
 
 def run(*words):
@@ -39,17 +43,30 @@ def small(tmp_path, monkeypatch):
 
 
 def test_the_demo_prints_a_table_and_what_it_says(small):
-    done = run("demo", "--epochs", 2)
+    done = run("demo", "--made-up", "--epochs", 2)
     assert done.exit_code == 0, done.output
-    for words in (*HEADS, "F1@3", "distinct label sets of the test data", "Fair baselines", "random sets of"):
+    for words in (*HEADS, "micro-F1", "7 features for 30 labels", "The most frequent ones that", "Is it the guarantee"):
         assert words in " ".join(done.stdout.split())
-    assert "30 labels" in done.stderr
-    assert done.stderr.count("label sets verified in") == 5
+    assert "Documents that were made up: 30 labels, such as " in done.stderr
+    assert " ".join(done.stderr.split()).count("label combinations verified in") == 5
     assert "Scores on the test data" in Path("labelproof-demo/report.html").read_text()
 
 
+def test_names_from_files_cannot_command_the_terminal():
+    examples = topic_data(50, 4, 30, cardinality=1.0)
+    examples = examples.with_labels(examples.labels, [f"cat\x1b[2J{i}" for i in range(4)])
+    assert _frequent(examples).count("\N{REPLACEMENT CHARACTER}[2J") == 3
+    assert "\x1b" not in _frequent(examples)
+    out = Console(file=io.StringIO())
+    out.print(_named([Difference(("cat\x1b[2J",), 3, (0, 1)), Difference((), 1, (0, 1))]))
+    assert out.file.getvalue().split() == [
+        *("3", "examples", "cat\N{REPLACEMENT CHARACTER}[2J"),
+        *("1", "example", "no", "label", "at", "all"),
+    ]
+
+
 def test_the_demo_leaves_models_and_proofs_that_the_other_verbs_take(small):
-    done = run("demo", "-o", "out", "--epochs", 2, "--seed", 1, "-d", 4, "--json")
+    done = run("demo", "--made-up", "-o", "out", "--epochs", 2, "--seed", 1, "-d", 4, "--json")
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
     heads = json.loads(done.stdout)["heads"]
@@ -91,7 +108,10 @@ def test_the_demo_refuses_before_it_works(small, monkeypatch):
     Path("taken/letter.txt").write_text("dear")
     refused(run("demo", "-o", "taken"), "taken is in the way: expected a free name, an empty folder or an earlier")
     refused(run("demo", "--data", "nothing.csv"), "nothing.csv: no such file")
-    refused(run("demo", "-d", 30), "d must be from 1 to 29, fewer features than labels, got 30")
+    refused(
+        run("demo", "--data", "mine.csv", "--made-up"), "--made-up generates data and cannot be combined with --data"
+    )
+    refused(run("demo", "--made-up", "-d", 30), "d must be from 1 to 29, fewer features than labels, got 30")
     assert not Path("labelproof-demo").exists()
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ModelFormatError,
     )
     from labelproof.explaining.explain import Explanation, explain
+    from labelproof.foundation.release import __version__
     from labelproof.heads import BottleneckHead, CodeHead, DFTHead, GaussianHead, HarmonicHead, replace_head
     from labelproof.losses import (
         AsymmetricLoss,
@@ -104,6 +105,7 @@ _HOME = {
     "UnboundedF1Loss": "labelproof.losses",
     "Undecided": "labelproof.proof.certificates",
     "Verification": "labelproof.proof.result",
+    "__version__": "labelproof.foundation.release",
     "alternations": "labelproof.theory.cyclic",
     "audit": "labelproof.auditing",
     "count_argmaxable": "labelproof.theory.counting",
@@ -154,6 +156,7 @@ __all__ = [
     "UnboundedF1Loss",
     "Undecided",
     "Verification",
+    "__version__",
     "activations",
     "alternations",
     "audit",

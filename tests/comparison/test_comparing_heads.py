@@ -11,7 +11,16 @@ import torch
 
 import labelproof as lp
 from labelproof.auditing import read_document
-from labelproof.comparison import code_head, compare, comparison_tables, findings, four_heads, recipe, save_comparison
+from labelproof.comparison import (
+    code_head,
+    compare,
+    comparison_tables,
+    findings,
+    four_heads,
+    gained,
+    recipe,
+    save_comparison,
+)
 from labelproof.comparison.contenders import default_width
 from labelproof.comparison.opening import open_heads
 from labelproof.data import Dataset, topic_data
@@ -71,7 +80,12 @@ def test_texts_are_read_as_texts_and_images_not_at_all():
 
 
 def test_all_heads_answer_the_same_questions(outcomes):
-    assert [outcome.name for outcome in outcomes] == ["bottleneck", "DFT", "bottleneck, start", "wide, start"]
+    assert [outcome.name for outcome in outcomes] == [
+        "narrow",
+        "guaranteed (DFT)",
+        "narrow, DFT start",
+        "wide, DFT start",
+    ]
     sets, at_random = outcomes[0].verification.label_sets, outcomes[0].at_random.label_sets
     for outcome in outcomes:
         for ours, theirs in ((outcome.verification.label_sets, sets), (outcome.at_random.label_sets, at_random)):
@@ -149,9 +163,12 @@ def said(status, f1, parameters, at_random):
     """The figures of an outcome, without a model."""
     status, at_random = np.array(status), np.array(at_random)
     return SimpleNamespace(
-        k=5,
-        scores={"f1@5": f1},
+        contender=SimpleNamespace(head=SimpleNamespace(slack=3)),
+        scores={"micro-f1": f1},
+        n_labels=1200,
+        n_features=18,
         n_sets=len(status),
+        verification=FakeVerification(status),
         unargmaxable=int((status == 0).sum()),
         undecided=int((status == -1).sum()),
         head_parameters=parameters,
@@ -177,23 +194,34 @@ def test_the_sentences_follow_the_figures():
         said([1, 1, -1, 1], 0.65, 300, [1, 0]),
     ]
     first, second, third = findings(heads)
-    assert "the bottleneck can never predict 2 (50.0 %); the DFT head can predict all." in first
-    assert "from F1@5 0.500 to 0.550, and can never predict 1 (25.0 %), with 1 undecided;" in second
-    assert "with 2.5 times as many weights, it reaches 0.650 where the DFT head has 0.600" in second
-    assert second.endswith("and can predict all others, with 1 undecided.")
-    assert "the wide bottleneck can predict 1, the DFT head all:" in third
-    assert third.endswith("every set of up to 7 labels.")
+    assert first == (
+        "The narrow output layer has 18 features for 1,200 labels. 2 of the 4 label combinations of the test data "
+        "(50 %) can never be its prediction, whatever the input."
+    )
+    assert "has 15 fixed features more, with which every combination of up to 7 labels is possible." in second
+    assert "It can predict all 4. Each of these verdicts" in second
+    assert "the narrow layer can predict 2 of 4 (micro-F1 0.550 instead of 0.500)." in third
+    assert (
+        "with 2.5 times its weights and no guarantee, it can predict 3 of 4 (micro-F1 0.650; DFT head: 0.600)" in third
+    )
+    assert third.endswith("2 random ones of 7 labels, the wide layer can predict 1, the DFT head all.")
     code = said([1] * 4, 0.7, 360, [1, 1])
     code.n_features = 33
     *same, fourth = findings([*heads, code])
     assert same == [first, second, third]
-    assert fourth.startswith("The code head can predict all of these random sets")
-    assert "by proof for the stored numbers, and take 33 features for it." in fourth
+    assert fourth.startswith(
+        "The code head can predict all of these random ones. Its guarantee is proven for the numbers"
+    )
+    assert "rounding included, and takes 33 features." in fourth
     assert fourth.endswith(
-        "With 3.0 times the DFT head's weights it reaches F1@5 0.700, which is due to its width as well."
+        "With 3.0 times the DFT head's weights it reaches micro-F1 0.700, which is due to its width as well."
     )
     heads[1] = said([1] * 4, 0.6, 120, [1, 0])
-    assert findings(heads)[2].endswith("every set of up to 7 labels, but its float32 numbers do not.")
+    assert findings(heads)[2].endswith(
+        "the DFT head 1 (the theorem promises all, but its float32 numbers are rounded)."
+    )
+    heads[0] = said([1, 1, -1], 0.5, 100, [0])
+    assert findings(heads)[0].endswith("It can predict 2 of 3 label combinations of the test data. 1 are undecided.")
 
 
 def test_a_layer_that_can_predict_nothing_has_no_margin(outcomes):
@@ -209,15 +237,33 @@ def test_a_layer_that_can_predict_nothing_has_no_margin(outcomes):
 def test_the_report_opens_with_what_the_bottleneck_loses(outcomes):
     opening = open_heads(outcomes)
     narrow, dft = outcomes[:2]
-    lost = f"A layer of 3 features can never predict {narrow.unargmaxable} of {narrow.n_sets} label sets"
+    lost = f"With 3 features for {narrow.n_labels} labels, a model can never predict {narrow.unargmaxable} of the "
     assert opening.headline.startswith(lost)
-    assert f"with {dft.n_features - 3} fixed columns more, it can predict" in opening.headline
-    assert opening.captions[0].startswith("3 learnable features; F1@")
-    assert opening.captions[1].startswith(f"3 learnable features and {dft.n_features - 3} fixed columns; F1@")
-    assert "with the DFT head’s start" in opening.captions[2]
+    assert opening.headline.endswith("With a guaranteed layer (DFT head) it can predict every one of them.")
+    assert opening.captions[0].startswith("3 trained features; micro-F1 ")
+    assert opening.captions[1].startswith(f"3 trained features and {dft.n_features - 3} fixed ones; micro-F1 ")
+    assert "begun like the DFT head" in opening.captions[2]
     assert len(opening.captions) == len(outcomes)
-    whole = open_heads([dft, *outcomes[1:]]).headline  # a first head that loses nothing, if the DFT head does not
-    assert dft.unargmaxable or whole.startswith(f"A layer of {dft.n_features} features can predict every one of the")
+    whole = open_heads([dft, *outcomes[1:]]).headline  # a first head that loses nothing
+    assert whole.startswith(
+        f"With {dft.n_features} features for {narrow.n_labels} labels, a model can predict every one"
+    )
+
+
+def test_the_combinations_that_are_named_are_the_most_frequent_that_only_the_second_head_predicts(outcomes):
+    narrow, dft = (outcome.audit.document["groups"][0] for outcome in outcomes[:2])
+    names = outcomes[0].audit.document["label_names"]
+    lost = {
+        tuple(names[label] for label in labels): count
+        for labels, count, mine, other in zip(
+            narrow["labels"], narrow["counts"], narrow["status"], dft["status"], strict=True
+        )
+        if (mine, other) == (0, 1)
+    }
+    shown = gained(outcomes, most=4)
+    assert [one.examples for one in shown] == sorted(lost.values(), reverse=True)[:4]
+    assert all(lost[one.labels] == one.examples for one in shown)
+    assert gained([outcomes[1], outcomes[0]]) == ()  # nothing that the first cannot
 
 
 def test_the_folder_holds_the_report_the_models_and_their_proofs(outcomes, data, tmp_path):
@@ -234,7 +280,7 @@ def test_the_folder_holds_the_report_the_models_and_their_proofs(outcomes, data,
         with np.load(audit / "layer.npz") as layer:
             lp.load_verification(audit / "proofs-data.npz", layer["weight"]).check()
     page = (folder / "report.html").read_text()
-    assert "Label sets that can be predicted" in page
+    assert "Label combinations that can be predicted" in page
     for sentence in (open_heads(outcomes).headline, *findings(outcomes)[1:]):
         assert sentence.split(";")[0].split("'")[0] in page
 

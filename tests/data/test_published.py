@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import lzma
+import runpy
 import shutil
 from itertools import islice
 from pathlib import Path
@@ -66,6 +68,22 @@ def test_figures_of_debian_tags():
     data = load_dataset("debtags")
     assert figures(data) == (30293, 572, 3.661, 60, 8987)
     assert len(set(data.groups.tolist())) < len(data)
+
+
+def test_figures_of_the_packages_that_come_with_us(monkeypatch):
+    monkeypatch.delenv("LABELPROOF_DATA", raising=False)
+    data = load_dataset("debian_packages")
+    assert figures(data) == (5893, 228, 4.742, 28, 2735)
+    assert len(set(data.groups.tolist())) == 4200
+    assert not any(name.startswith("special::") or name.endswith("::TODO") for name in data.label_names)
+
+
+def test_the_packages_that_come_with_us_are_built_from_debians_lists_again():
+    (source,) = folder_of("debtags").glob("*.jsonl.xz")
+    build = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "demo_data.py"))
+    with lzma.open(source, "rt", encoding="utf-8") as file:
+        text = "".join(build["lines"](build["choose"]([json.loads(line) for line in file])))
+    assert text.encode() == lzma.decompress(build["TARGET"].read_bytes())
 
 
 def test_figures_of_a_part_of_arxiv():

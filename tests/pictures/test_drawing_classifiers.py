@@ -72,6 +72,14 @@ def test_what_cannot_be_drawn_is_refused(arguments, message):
 def test_names_and_labels_must_fit(tmp_path):
     with pytest.raises(ValueError, match="label_names must hold 1 names, one a label, got 2"):
         draw_arrangement([[1.0, 0.0]], tmp_path / "a.png", label_names=["a", "b"])
+    with pytest.raises(ValueError, match="inside must be 'signs' or 'names', got 'words'"):
+        draw_arrangement([[1.0, 0.0]], tmp_path / "a.png", inside="words")
     with pytest.raises(ValueError, match="at most 7 labels for a Hasse diagram, got 8"):
         draw_hasse(np.ones((8, 2)), tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
+
+
+def test_regions_can_be_named_by_their_labels(tmp_path):
+    draw_arrangement([[1.0, 0.0], [0.0, 1.0]], tmp_path / "a.svg", label_names=["cat", "$dog"], inside="names")
+    text = (tmp_path / "a.svg").read_text()
+    assert [text.count(f"<!-- {word} -->") for word in ("cat", "$dog", "none")] == [3, 3, 1]  # lines, regions

@@ -2,7 +2,7 @@
 
 from labelproof.comparison.comparing import compare
 from labelproof.comparison.contenders import Contender, code_head, four_heads
-from labelproof.comparison.findings import findings
+from labelproof.comparison.findings import findings, gained
 from labelproof.comparison.outcome import Outcome
 from labelproof.comparison.recipe import recipe
 from labelproof.comparison.writing import comparison_tables, save_comparison
@@ -15,6 +15,7 @@ __all__ = [
     "comparison_tables",
     "findings",
     "four_heads",
+    "gained",
     "recipe",
     "save_comparison",
 ]

@@ -1,4 +1,4 @@
-"""Which output layers are compared: a bottleneck, a DFT head, two bottlenecks that make this fair, and a code head."""
+"""Which output layers are compared: a narrow one, a DFT head, two plain ones that make this fair, and a code head."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,8 +34,8 @@ def default_width(n_labels: int) -> int:
 def four_heads(labels: Any, d: int) -> tuple[Contender, Contender, Contender, Contender]:
     """Return the heads that tell the worth of a DFT head from that of its start and of its width.
 
-    A bottleneck of d features; a DFT head with d learnable columns; and since the DFT head also begins every label at
-    the probability k/n and has 2k + 1 columns more, a bottleneck with that start, of d and of 2k + 1 + d features.
+    A narrow layer of d features; a DFT head with d learnable columns; and since the DFT head also begins every label at
+    the probability k/n and has 2k + 1 columns more, plain layers with that start, of d and of 2k + 1 + d features.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def four_heads(labels: Any, d: int) -> tuple[Contender, Contender, Contender, Co
     >>> import scipy.sparse
     >>> heads = four_heads(scipy.sparse.csr_array(np.eye(9, dtype=bool)), 2)
     >>> [(one.name, one.head.options) for one in heads[1:3]]
-    [('DFT', {'k': 1, 'slack': 2}), ('bottleneck, start', {'d': 2, 'start': 1.0})]
+    [('guaranteed (DFT)', {'k': 1, 'slack': 2}), ('narrow, DFT start', {'d': 2, 'start': 1.0})]
     >>> heads[3].head.d
     5
     """
@@ -62,10 +62,10 @@ def four_heads(labels: Any, d: int) -> tuple[Contender, Contender, Contender, Co
     k = most_active(labels)
     wide = 2 * k + 1 + d
     return (
-        Contender("bottleneck", "bottleneck", HeadConfig(kind="bottleneck", d=d)),
-        Contender("DFT", "dft", HeadConfig(kind="dft", k=k, slack=d)),
-        Contender("bottleneck, start", "bottleneck-start", HeadConfig(kind="bottleneck", d=d, start=k)),
-        Contender("wide, start", "bottleneck-wide-start", HeadConfig(kind="bottleneck", d=wide, start=k)),
+        Contender("narrow", "narrow", HeadConfig(kind="bottleneck", d=d)),
+        Contender("guaranteed (DFT)", "dft", HeadConfig(kind="dft", k=k, slack=d)),
+        Contender("narrow, DFT start", "narrow-start", HeadConfig(kind="bottleneck", d=d, start=k)),
+        Contender("wide, DFT start", "wide-start", HeadConfig(kind="bottleneck", d=wide, start=k)),
     )
 
 
@@ -81,7 +81,7 @@ def code_head(labels: Any, d: int) -> Contender:
     k = most_active(labels)
     code = choose_code(labels.shape[1], k)
     size = (code.q, code.coefficients, code.length)
-    return Contender("code", "code", HeadConfig(kind="code", k=k, slack=d, code=size))
+    return Contender("guaranteed (code)", "code", HeadConfig(kind="code", k=k, slack=d, code=size))
 
 
 def most_active(labels: Any) -> int:

@@ -4,55 +4,88 @@ from collections.abc import Sequence
 
 from labelproof.comparison.outcome import Outcome
 from labelproof.proof.result import Verification
+from labelproof.report import Difference, agreement
 
-__all__ = ["findings"]
+__all__ = ["findings", "gained"]
 
 
 def findings(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return what `four_heads` shows: which sets are out of reach, and how far start and width make up for it.
+    """Return what `four_heads` shows: what the narrow layer loses, what brings it back, and what the scores say.
 
     Parameters
     ----------
     outcomes
-        Of a bottleneck, a DFT head, a bottleneck with its start, and one that is also as wide, in this order; and of a
-        code head, if there is one.
+        Of a narrow layer, a DFT head, a narrow layer with its start, and one that is also as wide, in this order; and
+        of a code head, if there is one.
+
+    Returns
+    -------
+    list of str
+        First what the narrow layer can never predict; then what the DFT head can; then how much of that start and
+        width alone would do; then what is said of the code head.
     """
     narrow, dft, started, wide, *codes = outcomes
-    k = dft.k
-    f1 = [f"{outcome.scores[f'f1@{k}']:.3f}" for outcome in outcomes]
-    times = wide.head_parameters / dft.head_parameters
-    size, drawn = dft.random_size, len(dft.at_random)
-    return [
-        f"Of the {narrow.n_sets:,} distinct label sets of the test data, whatever the input, the bottleneck "
-        f"{_verdict(narrow)}; the DFT head {_verdict(dft)}. Every verdict has a proof, for the threshold that the "
-        "model was tuned to.",
-        f"Fair baselines: with the DFT head's start the bottleneck goes from F1@{k} {f1[0]} to {f1[2]}, and "
-        f"{_verdict(started)}; as wide as the DFT head, with {times:.1f} times as many weights, it reaches {f1[3]} "
-        f"where the DFT head has {f1[1]}, and {_verdict(wide)}.",
-        f"Of {drawn:,} random sets of {size} labels the wide bottleneck can predict {_count(wide.at_random)}, the DFT "
-        f"head {_count(dft.at_random)}: over the real numbers its columns allow every set of up to {size} labels"
-        f"{_in_stored_numbers(dft)}.",
-        *(_of_a_code(code, dft) for code in codes),
+    return [_of_the_narrow(narrow), _of_the_dft(dft), _of_the_fair(narrow, dft, started, wide)] + [
+        _of_a_code(code, dft) for code in codes
     ]
+
+
+def gained(outcomes: Sequence[Outcome], most: int = 4) -> tuple[Difference, ...]:
+    """Return the most frequent label combinations that the first can never predict and the second can."""
+    first, second = (outcome.audit.document for outcome in outcomes[:2])
+    both = agreement([first, second])
+    return () if both is None else tuple(one for one in both.differences if one.status == (0, 1))[:most]
+
+
+def _of_the_narrow(narrow: Outcome) -> str:
+    lost, n_sets = narrow.unargmaxable, narrow.n_sets
+    layer = f"The narrow output layer has {narrow.n_features} features for {narrow.n_labels:,} labels"
+    undecided = f" {narrow.undecided:,} are undecided." if narrow.undecided else ""
+    if not lost:
+        return f"{layer}. It can predict {_of(narrow.verification)} label combinations of the test data.{undecided}"
+    return (
+        f"{layer}. {lost:,} of the {n_sets:,} label combinations of the test data ({100 * lost / n_sets:.0f} %) can "
+        f"never be its prediction, whatever the input.{undecided}"
+    )
+
+
+def _of_the_dft(dft: Outcome) -> str:
+    fixed = dft.n_features - (dft.contender.head.slack or 0)
+    return (
+        f"The guaranteed layer, a DFT head, has {fixed} fixed features more, with which every combination of up to "
+        f"{dft.random_size} labels is possible. It can predict {_of(dft.verification)}. Each of these verdicts comes "
+        "with a proof that can be checked."
+    )
+
+
+def _of_the_fair(narrow: Outcome, dft: Outcome, started: Outcome, wide: Outcome) -> str:
+    times = wide.head_parameters / dft.head_parameters
+    return (
+        "Is it the guarantee, or only the size? Begun like the DFT head, the narrow layer can predict "
+        f"{_of(started.verification)} (micro-F1 {_f1(started)} instead of {_f1(narrow)}). Made as wide as the DFT "
+        f"head, with {times:.1f} times its weights and no guarantee, it can predict {_of(wide.verification)} (micro-F1 "
+        f"{_f1(wide)}; DFT head: {_f1(dft)}). Of combinations that nobody has seen, "
+        f"{len(dft.at_random):,} random ones of {dft.random_size} labels, the wide layer can predict "
+        f"{_count(wide.at_random)}, the DFT head {_count(dft.at_random)}{_in_stored_numbers(dft)}."
+    )
 
 
 def _of_a_code(code: Outcome, dft: Outcome) -> str:
     times = code.head_parameters / dft.head_parameters
     return (
-        f"The code head can predict {_count(code.at_random)} of these random sets: its columns allow every set of up "
-        f"to {code.random_size} labels by proof for the stored numbers, and take "
-        f"{code.n_features} features for it. With {times:.1f} times the DFT head's weights it reaches F1@{code.k} "
-        f"{code.scores[f'f1@{code.k}']:.3f}, which is due to its width as well."
+        f"The code head can predict {_count(code.at_random)} of these random ones. Its guarantee is proven for the "
+        f"numbers as they are stored, rounding included, and takes {code.n_features} features. With {times:.1f} times "
+        f"the DFT head's weights it reaches micro-F1 {_f1(code)}, which is due to its width as well."
     )
 
 
-def _verdict(outcome: Outcome) -> str:
-    """Count the sets that can never be predicted, and those that nothing was proven of."""
-    lost = outcome.unargmaxable
-    undecided = f", with {outcome.undecided:,} undecided" if outcome.undecided else ""
-    if lost:
-        return f"can never predict {lost:,} ({100 * lost / outcome.n_sets:.1f} %){undecided}"
-    return f"can predict all{f' others{undecided}' if undecided else ''}"
+def _f1(outcome: Outcome) -> str:
+    return f"{outcome.scores['micro-f1']:.3f}"
+
+
+def _of(verification: Verification) -> str:
+    count, whole = int((verification.status == 1).sum()), len(verification)
+    return f"all {whole:,}" if count == whole else f"{count:,} of {whole:,}"
 
 
 def _count(verification: Verification) -> str:
@@ -62,4 +95,4 @@ def _count(verification: Verification) -> str:
 
 def _in_stored_numbers(dft: Outcome) -> str:
     lost = int((dft.at_random.status == 0).sum())
-    return f", but its {dft.audit.layer.dtype} numbers do not" if lost else ""
+    return f" (the theorem promises all, but its {dft.audit.layer.dtype} numbers are rounded)" if lost else ""

@@ -1,8 +1,8 @@
-"""What the report of a comparison says first: the finding, what each head is, and what else the figures say."""
+"""What the report of a comparison says first: the finding, examples by name, what each head is, and what else holds."""
 
 from collections.abc import Sequence
 
-from labelproof.comparison.findings import findings
+from labelproof.comparison.findings import findings, gained
 from labelproof.comparison.outcome import Outcome
 from labelproof.report import Opening
 
@@ -10,7 +10,7 @@ __all__ = ["open_heads"]
 
 
 def open_heads(outcomes: Sequence[Outcome]) -> Opening:
-    """Say what the plain bottleneck, the first, can never predict, and what the DFT head, the second, can.
+    """Say what the narrow layer, the first, can never predict, and what the DFT head, the second, can.
 
     Parameters
     ----------
@@ -18,28 +18,28 @@ def open_heads(outcomes: Sequence[Outcome]) -> Opening:
         As for `findings`.
     """
     _, *others = findings(outcomes)
-    return Opening(_headline(outcomes[0], outcomes[1]), tuple(_caption(one) for one in outcomes), tuple(others))
+    captions = tuple(_caption(one) for one in outcomes)
+    return Opening(_headline(outcomes[0], outcomes[1]), captions, gained(outcomes), tuple(others))
 
 
 def _headline(narrow: Outcome, dft: Outcome) -> str:
     lost, n_sets = narrow.unargmaxable, narrow.n_sets
-    fixed = dft.n_features - (dft.contender.head.slack or 0)
-    plain = f"A layer of {narrow.n_features} features"
+    plain = f"With {narrow.n_features} features for {narrow.n_labels:,} labels, a model can"
     if not lost:
-        return f"{plain} can predict every one of the {n_sets:,} label sets of the test data." + (
-            f" {narrow.undecided:,} are undecided." if narrow.undecided else ""
-        )
-    what = f"{lost:,} of {n_sets:,} label sets of the test data ({100 * lost / n_sets:.1f} %)"
-    then = "can predict all of them" if dft.argmaxable == dft.n_sets else f"can predict {dft.argmaxable:,}"
-    return f"{plain} can never predict {what}, whatever the input; with {fixed} fixed columns more, it {then}."
+        whole = f"{narrow.argmaxable:,} of the" if narrow.undecided else "every one of the"
+        rest = f" The other {narrow.undecided:,} are undecided." if narrow.undecided else ""
+        return f"{plain} predict {whole} {n_sets:,} label combinations of the test data.{rest}"
+    what = f"{lost:,} of the {n_sets:,} label combinations of the test data"
+    then = "every one of them" if dft.argmaxable == dft.n_sets else f"{dft.argmaxable:,}"
+    return f"{plain} never predict {what}. With a guaranteed layer (DFT head) it can predict {then}."
 
 
 def _caption(outcome: Outcome) -> str:
     head = outcome.contender.head
     free = head.slack if head.kind in ("dft", "code") else head.d
     fixed = outcome.n_features - (free or 0)
-    parts = [f"{free} learnable features"] if free else []
+    parts = [f"{free} trained features"] if free else []
     if head.kind in ("dft", "code"):
-        parts.append(f"{fixed} fixed columns{' of a code' if head.kind == 'code' else ''}")
-    start = ", with the DFT head’s start" if head.options.get("start") else ""
-    return f"{' and '.join(parts)}{start}; F1@{outcome.k} {outcome.scores[f'f1@{outcome.k}']:.3f}"
+        parts.append(f"{fixed} fixed ones{' of a code' if head.kind == 'code' else ''}")
+    start = ", begun like the DFT head" if head.options.get("start") else ""
+    return f"{' and '.join(parts)}{start}; micro-F1 {outcome.scores['micro-f1']:.3f}"

@@ -64,6 +64,11 @@ class Outcome:
         return int(self.model.weight.shape[1])
 
     @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.model.weight.shape[0])
+
+    @property
     def head_parameters(self) -> int:
         """Number of trained parameters of the head; the encoder's are the same for all heads of a comparison."""
         return sum(parameter.numel() for parameter in self.model.head.parameters() if parameter.requires_grad)

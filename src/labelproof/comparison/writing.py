@@ -18,7 +18,7 @@ def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
     names = (f"f1@{k}", "micro-f1", "macro-f1")
     scores = Table(
         "Scores on the test data",
-        ("head", "features", "head parameters", f"F1@{k}", "micro-F1", "macro-F1", "epochs", "seconds"),
+        ("output layer", "features", "its weights", f"F1@{k}", "micro-F1", "macro-F1", "epochs", "seconds"),
         tuple(
             (
                 one.name,
@@ -30,10 +30,12 @@ def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
             )
             for one in outcomes
         ),
+        note=f"F1 is better the higher it is. F1@{k}: with the {k} highest-scored labels of each example, {k} being "
+        "the mean number of labels. Micro-F1 counts every decision alike, macro-F1 every label. Seconds: training.",
     )
     sets = Table(
-        "Label sets that can be predicted",
-        ("head", "test data", "test data, at ½", f"random, of {size} labels", "smallest margin", "seconds"),
+        "Label combinations that can be predicted",
+        ("output layer", "test data", "at threshold ½", f"random, of {size} labels", "smallest margin", "seconds"),
         tuple(
             (
                 one.name,
@@ -43,8 +45,11 @@ def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
             )
             for one in outcomes
         ),
-        note="Under the tuned threshold; at ½, a label is active at a probability over ½. The margin is that of the "
-        "witness that was found, for the test data: another may have a larger one.",
+        note="How many of the combinations some input gives, with proof. Test data: at the threshold that was tuned "
+        "for the model; beside it, where labels are predicted at a probability over ½. Random: combinations that have "
+        "nothing to do with the data. The margin is the distance to the nearest label's boundary, relative to the "
+        "input's length, of the input that proves a combination of the test data; another input may have a larger "
+        "one. Seconds: verifying.",
     )
     return scores, sets
 

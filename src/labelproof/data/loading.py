@@ -65,7 +65,8 @@ def load_dataset(
     source
         A file; a pair of files (features and labels, or ARFF and XML); a folder whose files are named after its parts;
         a folder of images with labels.csv; a mapping from the names of parts to any of these; a `datasets` object; or
-        a name, such as ``bibtex``, of a data set under the folder that the environment variable LABELPROOF_DATA names.
+        a name, such as ``bibtex``, of a data set under the folder that the environment variable LABELPROOF_DATA names;
+        or ``debian_packages``, which comes with labelproof: 5,893 descriptions with 228 tags.
     format
         ``csv``, ``json``, ``jsonl``, ``parquet``, ``npz``, ``arff``, ``svmlight``, ``xmc``, ``xmc-json``, ``images``,
         or the name of a published data set such as ``reuters21578``; by default the file's name and beginning tell.

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from labelproof.foundation.optional_packages import need
+
 __all__ = ["late_names"]
 
 
@@ -27,7 +29,11 @@ def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:  # noqa: N807 - the hook of modules
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = import_module(homes[name])
+        try:
+            home = import_module(homes[name])
+        except ModuleNotFoundError as error:
+            need((error.name or "").partition(".")[0], f"{package}.{name}")
+            raise
         value = home if homes[name] == f"{package}.{name}" else getattr(home, name)
         setattr(sys.modules[package], name, value)
         return value

@@ -21,6 +21,7 @@ __all__ = ["Region", "draw_arrangement", "draw_on", "regions"]
 Floats = npt.NDArray[np.float64]
 THIN = 1e-12  # of the box's area
 MOST_LABELS = 40
+CENTRED: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "parse_math": False}
 COLOURS = ("#cfe0f3", "#fbe3c8", "#d3ecd5", "#f6d5d5", "#e2d8f0", "#e9e2d4", "#d5eef0", "#f3e9b9")
 
 
@@ -87,9 +88,10 @@ def draw_arrangement(
     box: float = 1.0,
     label_names: Sequence[str] | None = None,
     balls: bool = True,
+    inside: str = "signs",
     title: str = "",
 ) -> None:
-    """Draw the regions of a classifier with two features, each with its label set as + and −, and its largest ball.
+    """Draw the regions of a classifier with two features, each with its label set and its largest ball.
 
     Parameters
     ----------
@@ -106,11 +108,13 @@ def draw_arrangement(
     balls
         Draw the Chebyshev ball of each region: the largest that stays on the region's side of every line, its centre
         within the box.
+    inside
+        How a region's label set is written: ``signs``, + and − for each label, or ``names`` of the active ones.
     title
         What stands above.
     """
     figure = new_figure(4.6, 4.8)
-    draw_on(figure.subplots(), weight, bias=bias, box=box, label_names=label_names, balls=balls)
+    draw_on(figure.subplots(), weight, bias=bias, box=box, label_names=label_names, balls=balls, inside=inside)
     if title:
         figure.suptitle(title, fontsize=11, parse_math=False)
     save_figure(figure, path)
@@ -124,6 +128,7 @@ def draw_on(
     box: float = 1.0,
     label_names: Sequence[str] | None = None,
     balls: bool = True,
+    inside: str = "signs",
 ) -> None:
     """Draw an arrangement on axes of matplotlib; see `draw_arrangement`."""
     from matplotlib.patches import Circle, Polygon
@@ -132,6 +137,8 @@ def draw_on(
     names = [str(i + 1) for i in range(len(lines))] if label_names is None else list(label_names)
     if len(names) != len(lines):
         raise ValueError(f"label_names must hold {len(lines)} names, one a label, got {len(names)}")
+    if inside not in ("signs", "names"):
+        raise ValueError(f"inside must be 'signs' or 'names', got {inside!r}")
     found = regions(weight, bias=bias, box=box)
     for i, region in enumerate(found):
         axes.add_patch(Polygon(region.corners, facecolor=COLOURS[i % len(COLOURS)], edgecolor="none"))
@@ -144,7 +151,7 @@ def draw_on(
             )
             axes.plot(*center, ".", color="0.35", markersize=3)
     for region in found:
-        axes.text(*region.centroid, _signs(region.labels, len(lines)), ha="center", va="center", fontsize=9)
+        axes.text(*region.centroid, _written(region.labels, names, inside), **CENTRED)
     _draw_lines(axes, lines, names, box)
     axes.set(xlim=(-1.12 * box, 1.12 * box), ylim=(-1.12 * box, 1.12 * box), aspect="equal")
     axes.add_patch(Polygon(box * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), facecolor="none", edgecolor="0.6"))
@@ -167,7 +174,7 @@ def _draw_lines(axes: Any, lines: Floats, names: Sequence[str], box: float) -> N
         start, end = foot + reach[0] * along, foot + reach[1] * along
         axes.plot(*zip(start, end, strict=True), color="0.15", linewidth=1.3)
         axes.annotate("", end + 0.11 * box * normal, end, arrowprops={"arrowstyle": "->", "color": "0.15"})
-        axes.text(*(end + 0.06 * box * along), name, ha="center", va="center", fontsize=9, parse_math=False)
+        axes.text(*(end + 0.06 * box * along), name, **CENTRED)
 
 
 def _reach(foot: Floats, along: Floats, box: float) -> tuple[float, float] | None:
@@ -220,5 +227,8 @@ def _area(corners: Floats) -> float:
     return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2 if len(corners) > 2 else 0.0
 
 
-def _signs(labels: tuple[int, ...], n_labels: int) -> str:
-    return "".join("+" if label in labels else "−" for label in range(n_labels))
+def _written(labels: tuple[int, ...], names: Sequence[str], inside: str) -> str:
+    """Write a label set within its region."""
+    if inside == "names":
+        return "\n".join(names[label] for label in labels) or "none"
+    return "".join("+" if label in labels else "−" for label in range(len(names)))

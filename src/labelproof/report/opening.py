@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument
 from labelproof.pages.names import label_name
+from labelproof.report.model_differences import Difference
 from labelproof.report.wording import plural, share
 
 __all__ = ["Opening", "open_comparison"]
@@ -20,12 +21,15 @@ class Opening:
         The finding in a sentence or two.
     captions
         What each model is, in the order of the audits.
+    gained
+        Label sets by name that stand for the finding: of the first models, as many as each has verdicts.
     points
         What else is worth knowing before the tables, a sentence or two each.
     """
 
     headline: str
     captions: tuple[str, ...]
+    gained: tuple[Difference, ...] = ()
     points: tuple[str, ...] = ()
 
 

@@ -23,11 +23,14 @@ from labelproof.errors import DataFormatError
 
 __all__ = ["FORMATS", "STREAMS", "find_named"]
 
+SHIPPED = Path(__file__).parents[1] / "shipped"
+
 FORMATS: dict[str, Callable[[Path, Limits], Dataset]] = {
     "arxiv": read_arxiv,
     "bioasq": read_bioasq,
     "chemical_exposure": read_corpus,
     "coco": read_coco,
+    "debian_packages": read_debian,
     "debtags": read_debian,
     "hallmarks_of_cancer": read_corpus,
     "mesh_pubmed": read_pubmed,
@@ -53,9 +56,10 @@ STREAMS: dict[str, Callable[[Path, Limits], Iterator[Example]]] = {
 
 
 def find_named(name: str) -> Path:
-    """Return the folder of this name under LABELPROOF_DATA."""
+    """Return the folder of this name under LABELPROOF_DATA, or among the data sets that come with the package."""
     root = os.environ.get("LABELPROOF_DATA")
-    if root and name and (Path(root) / name).is_dir():
-        return Path(root) / name
+    for place in (*((Path(root),) if root else ()), SHIPPED):
+        if name and (place / name).is_dir():
+            return place / name
     where = f"a folder of this name under {root}" if root else "a data set under LABELPROOF_DATA, which is not set"
     raise DataFormatError(f"{name}: no such file or folder, nor {where}")
