@@ -10,12 +10,12 @@ LISTS = {"Parameters", "Attributes", "Returns", "Yields", "Raises", "Other Param
 
 
 def sections(docstring: str) -> dict[str, str]:
-    """Return the text of each section by its heading; the summary is under the empty heading.
+    r"""Return the text of each section by its heading; the summary is under the empty heading.
 
     Examples
     --------
-    >>> sections("Sum.\\n\\nParameters\\n----------\\na : int\\n    One.")
-    {'': 'Sum.', 'Parameters': 'a : int\\n    One.'}
+    >>> sections("Sum.\n\nParameters\n----------\na : int\n    One.")
+    {'': 'Sum.', 'Parameters': 'a : int\n    One.'}
     """
     parts = HEADING.split(cleandoc(docstring))
     return {"": parts[0].strip()} | {

@@ -17,6 +17,7 @@ from website.reference import reference_pages
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+LINKS = re.compile(r"\[([^\]]*)\]\(([^)]+)\)")
 PICTURES = {".png", ".svg"}
 
 
@@ -31,12 +32,11 @@ def pages_from_elsewhere() -> dict[str, str]:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill the folders of the navigation, and leave out pages that are not there."""
-    folders = {
-        "performance/": [place for place in pages_from_elsewhere().values() if re.match("performance/.*md$", place)],
+    folders: dict[str, list[Any]] = {
+        "performance/": _performance(),
         "reference/": list(reference_pages()),
         "results/": [f"results/{path.name}" for path in sorted((ROOT / "docs" / "results").glob("*.md"))],
     }
-    folders["performance/"].insert(0, "performance.md")
     config.nav = [item for item in (_filled(item, folders) for item in config.nav or []) if item]
     return config
 
@@ -50,7 +50,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> str:
     """Turn links between files of the repository into links between pages of the site."""
     places = pages_from_elsewhere()
     sources = {place: source for source, place in places.items()}
@@ -62,17 +62,33 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return link.group(0)
         source = normpath(str(PurePosixPath(here).parent / target))
         place = places.get(source, source.removeprefix("docs/") if source.startswith("docs/") else None)
-        if place is None or files.get_file_from_path(place) is None and not place.endswith(".md"):
+        if place is None or (files.get_file_from_path(place) is None and not place.endswith(".md")):
             return text
         return f"{mark}[{text}]({relpath(place, str(PurePosixPath(page.file.src_uri).parent))}{anchor or ''})"
 
     return LINK.sub(turned, markdown)
 
 
-def _filled(item: Any, folders: dict[str, list[str]]) -> Any:
+def _performance() -> list[Any]:
+    """Return the pages of measurements as docs/performance.md groups and calls them; others come last."""
+    places = pages_from_elsewhere()
+    rest = {place for place in places.values() if re.match("performance/.*md$", place)}
+    groups: list[Any] = ["performance.md"]
+    for topic, row in re.findall(r"^\| ([^|\n]+) \| (\[.*) \|$", _text_of("performance.md"), re.MULTILINE):
+        links = {text: places.get(target.removeprefix("../"), target) for text, target in re.findall(LINKS, row)}
+        groups.append({topic.capitalize(): [{text.capitalize(): place} for text, place in links.items()]})
+        rest -= set(links.values())
+    return [*groups, {"More": sorted(rest)}] if rest else groups
+
+
+def _text_of(page: str) -> str:
+    return (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+def _filled(item: Any, folders: dict[str, list[Any]]) -> Any:
     if isinstance(item, str):
         return item if (ROOT / "docs" / item).exists() or item.startswith("project/") else None
-    (title, content), = item.items()
+    ((title, content),) = item.items()
     if isinstance(content, list):
         return {title: [part for part in (_filled(part, folders) for part in content) if part]}
     if content in folders:

@@ -4,6 +4,7 @@ Docstrings are read from the running objects, since several families fill in wha
 """
 
 import inspect
+import re
 from functools import cache
 from importlib import import_module
 from types import FunctionType
@@ -34,6 +35,7 @@ PAGES = {
 HOMES = {"auditing": "audit"}  # of names of the package itself, where the page is not called as their room
 
 
+@cache
 def public_names() -> dict[str, dict[str, Any]]:
     """Return the objects of every page by the name that a user types, each object once."""
     pages: dict[str, dict[str, Any]] = {page: {} for page in PAGES}
@@ -53,13 +55,37 @@ def public_names() -> dict[str, dict[str, Any]]:
 def reference_pages() -> dict[str, str]:
     """Return the text of every page of the reference, by its place in the site."""
     rows = [f"| [{title}]({page}.md) | {meaning} |" for page, (title, meaning, _) in PAGES.items()]
-    index = ["# Reference", "", "`import labelproof as lp` is assumed throughout.", "", "| page | what it has |", "|---|---|", *rows, ""]
+    index = [
+        "# Reference",
+        "",
+        "`import labelproof as lp` is assumed throughout.",
+        "",
+        "| page | what it has |",
+        "|---|---|",
+        *rows,
+        "",
+    ]
     pages = {"reference/index.md": "\n".join(index)}
     for page, things in public_names().items():
         title, meaning, _ = PAGES[page]
         parts = [f"# {title}\n\n{meaning}", *(_entry(name, thing) for name, thing in things.items())]
-        pages[f"reference/{page}.md"] = "\n\n".join(parts) + "\n"
+        pages[f"reference/{page}.md"] = _linked("\n\n".join(parts) + "\n")
     return pages
+
+
+def _linked(text: str) -> str:
+    """Turn public names that are written as code in a sentence, such as `verify`, into links to their entries."""
+    places = {
+        name.split(".")[-1]: f"{page}.md#{name.replace('.', '').lower()}"
+        for page, things in reversed(public_names().items())
+        for name in things
+    }
+
+    def link(code: re.Match[str]) -> str:
+        place = places.get(code[1])
+        return f"[`{code[1]}`]({place})" if place else code[0]
+
+    return re.sub(r"(?<![`\[])`(\w+)`(?!`)(?! \()(?!:)", link, text)
 
 
 def _entry(name: str, thing: Any) -> str:
@@ -91,7 +117,11 @@ def _member(name: str, owner: type) -> str:
         return f"### {name} {{ .member }}\n\n{as_markdown(inspect.getdoc(thing) or '')}"
     bound = getattr(owner, name)
     drop_self = isinstance(thing, FunctionType)
-    parts = [f"### {name}() {{ .member }}", _signature(name, bound, drop_self), as_markdown(inspect.getdoc(bound) or "")]
+    parts = [
+        f"### {name}() {{ .member }}",
+        _signature(name, bound, drop_self),
+        as_markdown(inspect.getdoc(bound) or ""),
+    ]
     return "\n\n".join(parts)
 
 

@@ -1,7 +1,7 @@
 """Run the tutorials as a reader would: Python blocks in one session, commands in the same folder.
 
 ``python -m website.tutorials`` runs them all and writes what they printed into their pages; a test compares instead.
-A block called ``text`` that follows a block of code is what that code prints.
+A block called ``text`` that follows a block of code is what it prints; after ``<!-- varies -->`` an example of that.
 """
 
 import contextlib
@@ -26,18 +26,25 @@ __all__ = ["FOLDER", "Step", "differences", "run", "steps"]
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+VARIES = "<!-- varies -->"
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 SECONDS = re.compile(r"\b\d+\.\d\b(?!%)|\b\d+(?= s\b)")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A block of code and the output that the page shows for it, None where it shows none."""
+    """A block of code and the output that the page shows for it, None where it shows none.
+
+    ``place`` is where on the page that output stands, from character to character. ``varies`` says that the output
+    depends on the outcome of a training in its words, too, so that it is not compared.
+    """
 
     language: str
     code: str
     shown: str | None
     line: int
+    place: tuple[int, int] = (0, 0)
+    varies: bool = False
 
 
 def steps(page: str) -> Iterator[Step]:
@@ -46,9 +53,12 @@ def steps(page: str) -> Iterator[Step]:
     for fence, after in zip(fences, [*fences[1:], None], strict=True):
         language, code = fence.groups()
         if language in {"python", "console"}:
-            follows = after is not None and after[1] == "text" and not page[fence.end() : after.start()].strip()
+            between = "" if after is None or after[1] != "text" else page[fence.end() : after.start()].strip()
             line = page.count("\n", 0, fence.start()) + 1
-            yield Step(language, code, after[2] if after is not None and follows else None, line)
+            if after is not None and after[1] == "text" and between in {"", VARIES}:
+                yield Step(language, code, after[2], line, after.span(2), between == VARIES)
+            else:
+                yield Step(language, code, None, line)
 
 
 def run(page: str, folder: Path) -> Iterator[tuple[Step, str]]:
@@ -74,8 +84,8 @@ def _importable(folder: Path) -> Iterator[None]:
 def differences(shown: str, printed: str) -> str | None:
     """Say how an output differs from the one shown: words must be the same, numbers about the same.
 
-    Training gives slightly other numbers on other processors: a tenth, or 0.05, is allowed. Numbers with one decimal and
-    those before "s" are not compared: they are seconds.
+    Training gives slightly other numbers on other processors: a tenth, or 0.05, is allowed. Numbers with one decimal
+    and those before "s" are not compared: they are seconds.
     """
     if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
         return f"expected\n{shown}\ngot\n{printed}"
@@ -119,16 +129,9 @@ def main() -> None:
         path = FOLDER / f"{name}.md"
         page = path.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            for step, printed in run(page, Path(folder)):
-                if step.shown is not None:
-                    fence = f"```{step.language}\n{step.code}```"
-                    page = re.sub(
-                        re.escape(fence) + r"\s*```text\n.*?^```$",
-                        lambda _, fence=fence, printed=printed: f"{fence}\n\n```text\n{printed}```",
-                        page,
-                        count=1,
-                        flags=re.MULTILINE | re.DOTALL,
-                    )
+            done = [(step.place, printed) for step, printed in run(page, Path(folder)) if step.shown is not None]
+        for (start, end), printed in reversed(done):
+            page = page[:start] + printed + page[end:]
         path.write_text(page, encoding="utf-8")
         print(path)
 

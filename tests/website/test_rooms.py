@@ -22,9 +22,7 @@ def test_the_stored_drawing_is_that_of_the_table(rooms):
 
 
 def test_every_room_is_drawn_below_those_that_it_imports(rooms):
-    heights = {
-        name: int(y) for y, name in re.findall(r'class="name" x="\d+" y="(\d+)">(\w+)<', rooms.drawing())
-    }
+    heights = {name: int(y) for y, name in re.findall(r'class="name" x="\d+" y="(\d+)">(\w+)<', rooms.drawing())}
     for name, y in heights.items():
         place = ROOT / "src" / "labelproof" / name
         for path in place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]:
@@ -34,3 +32,11 @@ def test_every_room_is_drawn_below_those_that_it_imports(rooms):
 
 def test_the_trusted_room_stands_out(rooms):
     assert len(re.findall('<rect class="trusted" x="[^"]*" y="[^"]*" width="(?!22")', rooms.drawing())) == 1
+
+
+def test_the_stored_drawings_of_the_bottleneck_are_those_of_the_library(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from website.drawings import PICTURES, drawings
+
+    for name, picture in drawings().items():
+        assert (PICTURES / name).read_text(encoding="utf-8") == picture, "run python -m website.drawings"
