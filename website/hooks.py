@@ -5,6 +5,7 @@ towards the site's own copy of the file; a link to code, which the site does not
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Any
@@ -18,6 +19,7 @@ from website.reference import reference_pages
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 LINKS = re.compile(r"\[([^\]]*)\]\(([^)]+)\)")
+ALONE = {"index.md", "why.md", "choosing.md"}  # pages without others beside them
 PICTURES = {".png", ".svg"}
 
 
@@ -31,13 +33,15 @@ def pages_from_elsewhere() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fill the folders of the navigation, and leave out pages that are not there."""
+    """Fill the folders of the navigation, leave out pages that are not there, and add new ones to the guide."""
     folders: dict[str, list[Any]] = {
         "performance/": _performance(),
         "reference/": list(reference_pages()),
         "results/": [f"results/{path.name}" for path in sorted((ROOT / "docs" / "results").glob("*.md"))],
     }
     config.nav = [item for item in (_filled(item, folders) for item in config.nav or []) if item]
+    guide = next(content for section in config.nav for title, content in section.items() if title == "Guide")
+    guide += sorted({path.name for path in (ROOT / "docs").glob("*.md")} - set(_pages(config.nav)))
     return config
 
 
@@ -52,6 +56,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> str:
     """Turn links between files of the repository into links between pages of the site."""
+    if page.file.src_uri in ALONE:
+        page.meta["hide"] = ["navigation"]
     places = pages_from_elsewhere()
     sources = {place: source for source, place in places.items()}
     here = sources.get(page.file.src_uri, f"docs/{page.file.src_uri}")
@@ -67,6 +73,14 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
         return f"{mark}[{text}]({relpath(place, str(PurePosixPath(page.file.src_uri).parent))}{anchor or ''})"
 
     return LINK.sub(turned, markdown)
+
+
+def _pages(nav: Any) -> Iterator[str]:
+    """Yield the pages that a navigation lists, however deep."""
+    if isinstance(nav, str):
+        yield nav
+    for part in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
+        yield from _pages(part)
 
 
 def _performance() -> list[Any]:
