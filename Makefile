@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-keras campaign stress mutants test-portable lint bench experiments package clean
+.PHONY: demo test test-keras campaign stress mutants test-portable lint bench experiments package docs tutorials clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
@@ -51,6 +51,15 @@ lint: .venv/installed-dev
 # Changes every guard of the trusted code in turn and expects a test to fail; results stay in build/mutants.jsonl.
 mutants: .venv/installed-dev
 	$(BIN)/python tests/mutation/campaign.py
+
+# The site, into build/site: pages of docs, the results of benchmarks, and a reference from docstrings. A warning fails.
+docs: .venv/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+# Runs every tutorial and writes what it printed into its page; the tests only compare.
+tutorials: .venv/installed-dev
+	$(BIN)/python -m website.tutorials
 
 # Trains the layers first (half an hour, once), then measures; results go to benchmarks/results.
 bench: .venv/installed-bench

@@ -77,6 +77,12 @@ class Sparsemax(nn.Module):
     ----------
     dim : int
         The dimension that sums to 1 in the result.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Sparsemax()(torch.tensor([2.0, 1.5, -1.0]))
+    tensor([0.7500, 0.2500, 0.0000])
     """
 
     def __init__(self, dim: int = -1) -> None:
@@ -101,6 +107,12 @@ class Entmax(nn.Module):
         At least 1.
     dim : int
         The dimension that sums to 1 in the result.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Entmax(alpha=2.0)(torch.tensor([2.0, 1.5, -1.0]))
+    tensor([0.7500, 0.2500, 0.0000])
     """
 
     def __init__(self, alpha: float = 1.5, dim: int = -1) -> None:

@@ -38,6 +38,13 @@ class Audit:
         These features.
     model_key
         Hash of the model's files, where features may be found again by it.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> found = lp.audit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0], [0, 1, 2]])
+    >>> found.verifications["data"].status
+    array([1, 0], dtype=int8)
     """
 
     layer: ImportedLayer = field(repr=False)

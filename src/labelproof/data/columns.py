@@ -60,6 +60,11 @@ class Columns:
         What stands between labels in a string. By default semicolons or bars: commas occur within names. Where no row
         has two labels by that, and the names clearly are several labels each, a comma, slash or blank is guessed
         and a `SeparatorGuess` warns; ``";|"`` is the default without a guess.
+
+    Examples
+    --------
+    >>> Columns(text="comment", labels=["toxic", "rude"]).labels
+    ['toxic', 'rude']
     """
 
     text: str | Sequence[str] | None = None

@@ -28,7 +28,20 @@ MAX_LABELS = 2**24
 
 
 class SparseRow(NamedTuple):
-    """The features of one example that are not zero."""
+    """The features of one example that are not zero.
+
+    Parameters
+    ----------
+    indices
+        int64 (m,): their columns.
+    values
+        float32 (m,): the numbers there.
+
+    Examples
+    --------
+    >>> SparseRow(np.array([3, 17]), np.array([0.5, 1.0], dtype=np.float32)).indices
+    array([ 3, 17])
+    """
 
     indices: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
@@ -49,6 +62,11 @@ class Example(NamedTuple):
         The file of its image.
     split, group, time
         As in `Dataset`.
+
+    Examples
+    --------
+    >>> Example(("cat", "dog"), text="a cat and a dog").labels
+    ('cat', 'dog')
     """
 
     labels: tuple[str, ...]

@@ -116,7 +116,24 @@ def read_label_file(
 
 
 def read_label_names(path: Path, n_labels: int | None = None) -> list[str]:
-    """Read one label name a line; they must differ, and be as many as there are labels where that is known."""
+    r"""Read one label name a line; they must differ, and be as many as there are labels where that is known.
+
+    Parameters
+    ----------
+    path
+        A text file.
+    n_labels
+        How many there must be, where that is known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "names.txt")
+    ...     _ = path.write_text("cat\ndog\n")
+    ...     read_label_names(path, 2)
+    ['cat', 'dog']
+    """
     names = [line.strip() for _, line in read_lines(path)]
     seen: set[str] = set()
     for number, name in enumerate(names, 1):

@@ -57,6 +57,12 @@ class MatchedSets:
         The sets, by names, that were put apart because they have a label that the model does not know.
     rows
         int64 (n_sets,): the place of each of ``sets`` among all of the data, where some were put apart.
+
+    Examples
+    --------
+    >>> from labelproof.proof.labels import read_label_sets
+    >>> MatchedSets(read_label_sets([[0, 2]], 3), names=("bird", "cat", "dog")).names
+    ('bird', 'cat', 'dog')
     """
 
     sets: LabelSets

@@ -123,7 +123,7 @@ def iter_examples(
     separator: str | None = None,
     limits: Limits = LIMITS,
 ) -> Iterator[Example]:
-    """Yield the examples of a file one by one, for files larger than memory.
+    r"""Yield the examples of a file one by one, for files larger than memory.
 
     Parameters
     ----------
@@ -134,6 +134,16 @@ def iter_examples(
     Yields
     ------
     Example
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pets.csv")
+    ...     _ = path.write_text("text,labels\na cat and a dog,cat;dog\n")
+    ...     [example.labels for example in iter_examples(path)]
+    [('cat', 'dog')]
     """
     columns = Columns(text, labels, features, image, split, group, time, separator)
     if is_huggingface(source):

@@ -42,6 +42,11 @@ def join_parts(parts: Mapping[str, Dataset]) -> Dataset:
     Labels that only later parts have follow those of the first. Features that have names must have the same in every
     part; sparse ones without names may differ in width, and are padded.
 
+    Parameters
+    ----------
+    parts
+        Data sets by the names of their parts.
+
     Examples
     --------
     >>> train = Dataset(scipy.sparse.csr_array([[1]]), ("cat",), texts=("a cat",))

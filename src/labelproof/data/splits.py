@@ -81,6 +81,20 @@ def iterative_stratification(labels: Any, parts: Mapping[str, float], *, groups:
 def split_at_random(n_examples: int, parts: Mapping[str, float], *, seed: int = 0) -> Names:
     """Divide examples at random; the sizes of the parts differ from their shares by at most one example.
 
+    Parameters
+    ----------
+    n_examples
+        How many there are.
+    parts
+        The share of each part by its name; they sum to 1.
+    seed
+        Of the random order.
+
+    Returns
+    -------
+    array of str (n_examples,)
+        The part of each example.
+
     Examples
     --------
     >>> split_at_random(5, {"train": 0.8, "test": 0.2}).tolist().count("train")
@@ -174,6 +188,13 @@ def label_deviation(labels: Any, split: Any) -> float:
 
     The measure LD of Sechidis, Tsoumakas and Vlahavas (2011): the mean over labels and parts of the absolute
     difference of the odds (examples with the label over examples without it).
+
+    Parameters
+    ----------
+    labels
+        0/1 array or sparse matrix (n_examples, n_labels).
+    split
+        Names of the parts (n_examples,).
 
     Examples
     --------

@@ -45,6 +45,11 @@ class Statistics:
         Number of examples in each part of the split.
     n_missing, n_gappy
         How many features of examples are missing (NaN), and how many columns have any.
+
+    Examples
+    --------
+    >>> describe(Dataset([[1, 0], [1, 1]], ("bird", "cat"))).most_frequent
+    {'bird': 2, 'cat': 1}
     """
 
     n_examples: int
@@ -70,6 +75,11 @@ class Statistics:
 
 def describe(data: Dataset) -> Statistics:
     """Measure a data set.
+
+    Parameters
+    ----------
+    data
+        With labels (n_examples, n_labels).
 
     Examples
     --------

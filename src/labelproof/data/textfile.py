@@ -46,6 +46,11 @@ class Limits:
         How many times its own size a compressed file may unpack to.
     free_bytes
         What any compressed file may unpack to, however small it is.
+
+    Examples
+    --------
+    >>> Limits(line_bytes=1000).expansion
+    200
     """
 
     line_bytes: int = 64 * 2**20

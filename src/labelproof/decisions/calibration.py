@@ -37,7 +37,15 @@ SLOPES = 1e-3, 1e3  # inverse temperatures are kept within these
 
 
 class Calibration(ABC):
-    """A map from scores to probabilities, increasing in the score of each label."""
+    """A map from scores to probabilities, increasing in the score of each label.
+
+    Examples
+    --------
+    >>> from labelproof.decisions import PlattScaling
+    >>> fitted = PlattScaling().fit([[1], [0], [1], [0]], [[2.0], [-1.0], [1.0], [0.5]])
+    >>> fitted.transform([[-3.0], [3.0]]).shape
+    (2, 1)
+    """
 
     FORMAT: ClassVar[str] = "labelproof calibration"
     LEARNED: ClassVar[dict[str, int]] = {}
@@ -283,7 +291,23 @@ class IsotonicCalibration(Calibration):
 
 
 def load_calibration(path: str | os.PathLike[str]) -> Calibration:
-    """Read any calibration from a file that ``save`` wrote."""
+    """Read any calibration from a file that ``save`` wrote.
+
+    Parameters
+    ----------
+    path
+        Of the JSON file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelproof.decisions import PlattScaling
+    >>> fitted = PlattScaling(pooled=True).fit([[1], [0], [0]], [[2.0], [-1.0], [1.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fitted.save(f"{folder}/calibration.json")
+    ...     type(load_calibration(f"{folder}/calibration.json")).__name__
+    'PlattScaling'
+    """
     return Calibration.load(path)
 
 

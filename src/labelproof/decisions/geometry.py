@@ -33,6 +33,13 @@ class Geometry:
     exact
         Whether scores that satisfy the system give the label set. False: the system is necessary only, so that what
         it excludes is never predicted, but what it allows need not be.
+
+    Examples
+    --------
+    >>> from labelproof.decisions import TopK
+    >>> found = TopK(3).geometry
+    >>> found.rule, found.size, found.exact
+    ('topk', 3, True)
     """
 
     rule: Literal["sigmoid", "topk", "sparsemax"]

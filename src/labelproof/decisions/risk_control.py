@@ -239,7 +239,18 @@ def largest_mean_risk(n: int, alpha: float, confidence: float | None) -> float |
 def promised_rules(
     *, level: float = 0.9, confidence: float | None = 0.95, scores: ScoreKind | None = None
 ) -> dict[str, Rule]:
-    """Return the rules that promise something, by the names that ``labelproof tune`` gives them."""
+    """Return the rules that promise something, by the names that ``labelproof tune`` gives them.
+
+    Parameters
+    ----------
+    level, confidence, scores
+        As for `RiskControlled`.
+
+    Examples
+    --------
+    >>> sorted(promised_rules(level=0.8))
+    ['promised precision', 'promised recall']
+    """
     return {
         "promised recall": RiskControlled("recall", level, confidence, scores),
         "promised precision": RiskControlled("precision", level, confidence, scores),

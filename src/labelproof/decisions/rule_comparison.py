@@ -60,7 +60,25 @@ class RuleRow:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What `evaluate_rules` found: one row for each rule, the best held-out value first."""
+    """What `evaluate_rules` found: one row for each rule, the best held-out value first.
+
+    Attributes
+    ----------
+    metric, cv
+        What was measured, on how many folds.
+    rows
+        For each rule its name, the value on the examples that it was fitted to (``in_sample``), on the others
+        (``held_out``) with the standard deviation over folds (``spread``), and the difference (``optimism``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelproof.decisions import Threshold, evaluate_rules
+    >>> y = np.tile([[1, 0], [0, 1]], (10, 1))
+    >>> found = evaluate_rules(y, y - 0.5, {"cut": Threshold(0.0)})
+    >>> [(row.name, row.held_out) for row in found.rows if row.name == "cut"]
+    [('cut', 1.0)]
+    """
 
     metric: str
     cv: int
@@ -160,7 +178,24 @@ def evaluate_rules(
 
 
 def default_rules(labels: Labels, *, metric: str = "micro-f1", scores: ScoreKind | None = None) -> dict[str, Rule]:
-    """Return what `evaluate_rules` compares by default: rules for any scores, and more for logits or probabilities."""
+    """Return what `evaluate_rules` compares by default: rules for any scores, and more for logits or probabilities.
+
+    Parameters
+    ----------
+    labels
+        True labels (n_examples, n_labels), whose mean number for an example some of the rules need.
+    metric
+        What the rules are tuned for.
+    scores
+        "logits" or "probabilities", where that is known: rules that need it are left out otherwise.
+
+    Examples
+    --------
+    >>> from labelproof.metrics.arguments import read_labels
+    >>> rules = default_rules(read_labels([[1, 0], [0, 1]], "y_true"))
+    >>> "global threshold" in rules, "expected F1" in rules
+    (True, False)
+    """
     require_score_kind(scores, needed=False)
     own = metric if is_separable(metric) else "macro-f1"
     rules: dict[str, Rule] = {

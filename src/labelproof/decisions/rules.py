@@ -29,6 +29,13 @@ class Rule(ABC):
 
     Subclasses are dataclasses whose fields are the options; ``LEARNED`` names what ``fit`` sets, with the number of
     axes of each.
+
+    Examples
+    --------
+    >>> from labelproof.decisions import Threshold
+    >>> rule = Threshold(metric="micro-f1").fit([[1, 0], [0, 1]], [[0.4, 0.1], [0.2, 0.3]])
+    >>> rule.decide([[0.9, 0.0]])
+    array([[ True, False]])
     """
 
     FORMAT: ClassVar[str] = "labelproof decision rule"
@@ -136,6 +143,11 @@ class Rule(ABC):
 
 def load_rule(path: str | os.PathLike[str]) -> Rule:
     """Read any rule from a file that ``save`` wrote.
+
+    Parameters
+    ----------
+    path
+        Of the JSON file.
 
     Examples
     --------

@@ -36,6 +36,15 @@ class Encoder(nn.Module, ABC):
         As the encoder was made with.
     show_progress
         Whether `prepare` draws a progress bar where it runs a model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelproof import encoders
+    >>> encoder = encoders.build("features", np.eye(3), hidden=4)
+    >>> rows = encoder.prepare(np.eye(3))
+    >>> encoder(*encoder.collate(rows, np.array([0, 2]))).shape
+    torch.Size([2, 4])
     """
 
     kind: ClassVar[str]

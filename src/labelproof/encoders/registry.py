@@ -66,6 +66,13 @@ def load(description: Mapping[str, Any], folder: str | Path) -> Encoder:
 
     Its weights are those of a new encoder until `load_state_dict` gives it the saved ones.
 
+    Parameters
+    ----------
+    description
+        As JSON has it.
+    folder
+        Of the files.
+
     Examples
     --------
     >>> import numpy as np

@@ -16,7 +16,16 @@ Rows = npt.NDArray[np.int64]
 
 
 class Prepared(Protocol):
-    """Prepared inputs: their number is known; what else they have is the encoder's own affair."""
+    """Prepared inputs: their number is known; what else they have is the encoder's own affair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelproof import encoders
+    >>> texts = ["a cat", "a dog"]
+    >>> len(encoders.build("tfidf", texts, hidden=4).prepare(texts))
+    2
+    """
 
     def __len__(self) -> int:
         """Return the number of examples."""

@@ -43,6 +43,13 @@ class Explanation:
         For an argmaxable set: the labels closest to their boundaries at the witness, closest first.
     label_names
         As given to `explain`.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> found = lp.explain([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [0, 1, 2])
+    >>> found.label_set, found.certificate.conflict
+    ((0, 1, 2), (0, 1, 2))
     """
 
     label_set: tuple[int, ...]

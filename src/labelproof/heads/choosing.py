@@ -35,6 +35,12 @@ class Choice:
         Number of fixed columns, the constant one included.
     code
         That of a code head.
+
+    Examples
+    --------
+    >>> choice = choose(2689, k=10, in_features=768, slack=50)
+    >>> choice.kind, choice.level, choice.k
+    ('code', 'exact', 10)
     """
 
     kind: Kind

@@ -102,6 +102,12 @@ class VandermondeHead(CyclicHead):
     ----------
     in_features, n_labels, k, slack, order, start, device, dtype
         As for `DFTHead`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> VandermondeHead(16, 9, k=2, slack=3)(torch.zeros(5, 16)).shape
+    torch.Size([5, 9])
     """
 
     def __init__(

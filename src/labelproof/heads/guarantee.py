@@ -44,6 +44,13 @@ class Guarantee:
         The mean of ``is_safe``; None if no label sets were given.
     share_of_ceiling
         The margin as a share of the largest that any layer could have for all sets of k labels.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> found = lp.CodeHead(64, 24, k=3, slack=4).guarantee()
+    >>> found.level, found.k, found.n_labels, found.holds_in_dtype
+    ('exact', 3, 24, True)
     """
 
     level: Level

@@ -32,6 +32,15 @@ def replace_head(model: M, head: Any, *, id2label: Mapping[int, str] | None = No
     ------
     ModelFormatError
         If the model has no such layer.
+
+    Examples
+    --------
+    >>> from transformers import BertConfig, BertForSequenceClassification
+    >>> from labelproof.heads import DFTHead
+    >>> sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=10)
+    >>> model = BertForSequenceClassification(BertConfig(num_labels=9, **sizes))
+    >>> replace_head(model, DFTHead(16, 9, k=3, slack=4)).classifier.weight.shape
+    torch.Size([9, 11])
     """
     place, layer = _output_layer(model)
     config: Any = model.config

@@ -64,6 +64,16 @@ def read_vocabulary(path: str | os.PathLike[str], *, weight_key: str | None = No
     ------
     ModelFormatError, DataFormatError
         In one sentence that begins with the folder's name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/head.npy", np.eye(4, 3))
+    ...     layer = read_vocabulary(f"{folder}/head.npy")
+    >>> layer.weight.shape, layer.rule  # four tokens
+    ((4, 3), 'topk')
     """
     from labelproof.importers.huggingface import is_hugging_face
 

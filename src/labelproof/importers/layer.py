@@ -58,6 +58,13 @@ class ImportedLayer:
         How the data of the training were read: options of `labelproof.load_dataset`.
     notes
         What else a reader of verdicts should know, in sentences.
+
+    Examples
+    --------
+    >>> from labelproof.importers import layer_of
+    >>> layer = layer_of([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    >>> layer.weight.shape, layer.bias, layer.rule
+    ((3, 2), None, 'sigmoid')
     """
 
     weight: Floats

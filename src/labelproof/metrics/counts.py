@@ -22,6 +22,12 @@ class Counts:
     tp, fp, fn, tn
         Float64 arrays of shape (n_labels,): true positives, false positives, false negatives, true negatives. A
         formula also takes arrays with more dimensions, labels on the last axis.
+
+    Examples
+    --------
+    >>> counts = Counts(*(np.array([value]) for value in (3.0, 1.0, 2.0, 4.0)))
+    >>> counts.tp / (counts.tp + counts.fp)  # precision
+    array([0.75])
     """
 
     tp: FloatArray

@@ -40,6 +40,12 @@ class FrequencyGroup:
         Micro averages over the group, 0/0 as 0.
     macro_f1
         Mean of its labels' F1; NaN for an empty group.
+
+    Examples
+    --------
+    >>> rare = errors_by_frequency([[1, 0], [1, 1]], [[1, 0], [1, 0]], n_groups=2)[0]
+    >>> rare.n_labels, rare.never_predicted, rare.f1
+    (1, 1, 0.0)
     """
 
     n_labels: int

@@ -38,6 +38,13 @@ class Metric:
     additive
         Whether the sums of two batches add up to those of both together, so that a stream gives the exact value.
         Where not (average precision over labels, AUROC), `statistics` must see all examples at once.
+
+    Examples
+    --------
+    >>> from labelproof.metrics import by_name
+    >>> metric = by_name("micro-f1")
+    >>> metric.kind, metric.greater_is_better, metric([[1, 0]], [[1, 1]])
+    ('set', True, 0.6666666666666666)
     """
 
     name: str

@@ -66,6 +66,13 @@ def by_name(name: str, *, propensity: Any = None, edges: Any = None) -> Metric:
 def names(*, betas: tuple[float, ...] = (1, 2, 0.5), ks: tuple[int, ...] = (1, 3, 5)) -> Iterator[str]:
     """Yield the names of all metrics, those with a β or a k for the given ones.
 
+    Parameters
+    ----------
+    betas
+        Of F-β, for each average.
+    ks
+        Of the metrics at k.
+
     Examples
     --------
     >>> [name for name in names() if name.startswith("macro-f")]

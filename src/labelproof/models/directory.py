@@ -57,6 +57,18 @@ def save_model(model: Model, directory: str | Path) -> None:
         The model.
     directory
         Of the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import labelproof as lp
+    >>> X, Y = np.eye(8), np.tile([[1, 0], [0, 1]], (4, 1))
+    >>> model = lp.models.Model.of(lp.MultiLabelClassifier(head="svm", random_state=0).fit(X, Y))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "model")
+    ...     sorted(path.name for path in (Path(folder) / "model").glob("*.json"))
+    ['config.json', 'labels.json', 'metrics.json', 'rule.json']
     """
     write_folder(Path(directory), lambda draft: write_model(model, draft), may_replace=is_model)
 
@@ -73,6 +85,17 @@ def load_model(directory: str | Path) -> Model:
     ------
     ModelFormatError
         If it is no model, or one of a newer format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import labelproof as lp
+    >>> X, Y = np.eye(8), np.tile([[1, 0], [0, 1]], (4, 1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lp.MultiLabelClassifier(head="svm", random_state=0).fit(X, Y).save(folder)
+    ...     load_model(folder).weight.shape
+    torch.Size([2, 8])
     """
     folder = model_folder(directory)
     head = read_json(folder, "config.json")

@@ -26,7 +26,20 @@ __all__ = ["Model", "Prediction"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """The labels of one example: those that the decision rule chose, and the most probable ones."""
+    """The labels of one example: those that the decision rule chose, and the most probable ones.
+
+    Attributes
+    ----------
+    labels
+        Names of the chosen labels, the most probable first.
+    top
+        Names and probabilities of the most probable labels, whether chosen or not.
+
+    Examples
+    --------
+    >>> Prediction(labels=("cat",), top=(("cat", 0.9), ("dog", 0.2))).labels
+    ('cat',)
+    """
 
     labels: tuple[str, ...]
     top: tuple[tuple[str, float], ...]

@@ -35,6 +35,12 @@ class Region:
         The active labels, ascending.
     corners
         float64 (m, 2), counterclockwise.
+
+    Examples
+    --------
+    >>> first = regions([[1.0, 0.0], [0.0, 1.0]])[0]
+    >>> first.labels, first.corners.shape
+    ((0, 1), (4, 2))
     """
 
     labels: tuple[int, ...]
@@ -112,6 +118,15 @@ def draw_arrangement(
         How a region's label set is written: ``signs``, + and − for each label, or ``names`` of the active ones.
     title
         What stands above.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "picture.svg")
+    ...     draw_arrangement([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], path)
+    ...     path.stat().st_size > 1000
+    True
     """
     figure = new_figure(4.6, 4.8)
     draw_on(figure.subplots(), weight, bias=bias, box=box, label_names=label_names, balls=balls, inside=inside)

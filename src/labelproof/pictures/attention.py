@@ -23,6 +23,15 @@ def draw_attention(
         Of the picture; its ending tells the format, such as .png or .svg.
     titles
         What stands above each text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "picture.svg")
+    ...     draw_attention([[("cats", 0.7), ("and", 0.0), ("dogs", 0.3)]], path, titles=["sparsemax"])
+    ...     path.stat().st_size > 1000
+    True
     """
     if titles is not None and len(titles) != len(texts):
         raise ValueError(f"titles must be one for each of {len(texts)} texts, got {len(titles)}")

@@ -36,6 +36,13 @@ def draw_hasse(weight: Any, path: str | Path, *, bias: Any = None, title: str = 
     -------
     dict
         How many sets are "argmaxable", "unargmaxable" and "undecided".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draw_hasse([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], Path(folder, "sets.svg"))
+    {'argmaxable': 6, 'unargmaxable': 2, 'undecided': 0}
     """
     n_labels = len(weight)
     if not 1 <= n_labels <= MOST_LABELS:

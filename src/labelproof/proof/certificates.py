@@ -29,6 +29,13 @@ class Argmaxable:
         Smallest signed logit at the witness, relative to the norms of the label's weights and of the witness.
     radius
         Chebyshev radius of the region within the box, NaN where it was not asked for.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> found = lp.verify([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0, 1]])[0]
+    >>> type(found).__name__, found.witness.shape, found.margin > 0
+    ('Argmaxable', (2,), True)
     """
 
     witness: Witness
@@ -47,6 +54,13 @@ class Unargmaxable:
     extra
         Names of further rows of the system that take part: scale, sum_le, sum_ge, low[j], high[j]; or domain, the
         inequality that the sum of the rows of the labels stays below its largest value on the domain.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> found = lp.verify([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0, 1, 2]])[0]
+    >>> found.conflict, found.multipliers
+    ((0, 1, 2), (1, 1, 1))
     """
 
     conflict: tuple[int, ...]
@@ -89,7 +103,18 @@ def _coprime(multipliers: Sequence[Fraction]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Undecided:
-    """Neither a witness nor a conflict was found and proven; ``reason`` says why."""
+    """Neither a witness nor a conflict was found and proven; ``reason`` says why.
+
+    Attributes
+    ----------
+    reason
+        One sentence, such as that the time limit has passed.
+
+    Examples
+    --------
+    >>> Undecided("the time limit of 1 s has passed").reason
+    'the time limit of 1 s has passed'
+    """
 
     reason: str
 

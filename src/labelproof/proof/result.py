@@ -51,6 +51,14 @@ class Verification(Sequence[Certificate]):
         Whether the evidence was kept.
     radii, eps
         Bounds of the Chebyshev radii, if asked for, and what `eps_argmaxable` compares them with.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> v = lp.verify([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0], [0, 1, 2]])
+    >>> v.status, len(v), v[1].conflict
+    (array([1, 0], dtype=int8), 2, (0, 1, 2))
+    >>> v.check()  # raises CertificateError where a proof does not hold
     """
 
     layer: OutputLayer = field(repr=False)

@@ -121,6 +121,13 @@ class Stretch(Sequence[SetStretch]):
         The same for conflicts, in the numbering of `regions`.
     bar
         From held-out inputs, if they were given.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> s = lp.stretch([[1.0, 0.0], [0.0, 1.0]], [[0], [0, 1]], [[2.0, -1.0], [-1.0, 2.0]])
+    >>> s.upper.shape, bool((s.lower <= s.upper).all())
+    ((2,), True)
     """
 
     layer: OutputLayer = field(repr=False)

@@ -97,6 +97,16 @@ def load_stretch(path: str | os.PathLike[str], weight: Any, features: Any, *, bi
     ------
     DataFormatError
         If the file is damaged, is no such file, or was made for another classifier or other features.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import labelproof as lp
+    >>> weight, features = [[1.0, 0.0], [0.0, 1.0]], [[2.0, -1.0], [-1.0, 2.0]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lp.stretch(weight, [[0]], features).save(f"{folder}/stretch.npz")
+    ...     again = load_stretch(f"{folder}/stretch.npz", weight, features)
+    >>> again.check()
     """
     name = Path(path).name
     arrays = read_arrays(path)

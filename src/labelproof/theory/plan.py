@@ -65,6 +65,12 @@ class Plan:
         The smallest width at which a random head could predict every sampled label set, None if none could.
     n_sampled
         How many distinct label sets were verified for each width.
+
+    Examples
+    --------
+    >>> found = plan([[0, 1], [2], [0, 3]], n_labels=5)
+    >>> found.k, found.n_distinct, found.dft_width
+    (2, 3, 5)
     """
 
     n_labels: int
@@ -129,7 +135,7 @@ def plan(
     Parameters
     ----------
     labels
-        Label sets as for `verify`.
+        Label sets (n_sets, n_labels), as for `verify`.
     n_labels
         Number of labels; needed for lists of indices only.
     n_sample

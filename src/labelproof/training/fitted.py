@@ -41,6 +41,15 @@ class Fitted:
         Sentences for people: why the winner won, what there was no time for.
     training_sets
         Distinct label sets of the training part, to ask which of them the model can predict.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> from labelproof.training import TrainConfig, fit
+    >>> data = lp.data.topic_data(60, 5, 20)
+    >>> fitted = fit(TrainConfig.from_dict({"head": {"kind": "svm", "C": 1.0}, "encoder": {"hidden": None}}), data)
+    >>> len(fitted.label_names), type(fitted.rule).__name__
+    (5, 'PerLabelThreshold')
     """
 
     encoder: Encoder

@@ -25,7 +25,21 @@ MEMORY = 10  # pairs of steps and gradients that the method keeps
 
 @dataclass(frozen=True, eq=False)
 class LinearSolution:
-    """Weights (n_labels, n_features) and biases (n_labels,) in float64, and the objective after each iteration."""
+    """Weights (n_labels, n_features) and biases (n_labels,) in float64, and the objective after each iteration.
+
+    Attributes
+    ----------
+    weight, bias
+        float64 (n_labels, n_features) and (n_labels,).
+    objectives
+        Loss and penalty after each iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LinearSolution(np.eye(2), np.zeros(2), (1.0, 0.5)).objectives[-1]
+    0.5
+    """
 
     weight: npt.NDArray[np.float64]
     bias: npt.NDArray[np.float64]

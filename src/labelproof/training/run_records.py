@@ -50,6 +50,12 @@ class RunRecord:
         Epochs until training stopped, numbers that it could change, and how long it took.
     failure
         Why there is no result, such as that training diverged; None where there is one.
+
+    Examples
+    --------
+    >>> record = RunRecord({"loss.beta": 2}, 0, config={}, data={}, code={}, metrics={"test": {"micro-f1": 0.6}})
+    >>> record.metrics["test"]["micro-f1"]
+    0.6
     """
 
     changes: dict[str, Any]
@@ -85,10 +91,20 @@ def run_key(config: dict[str, Any], data: dict[str, Any]) -> str:
 def read_records(path: str | Path) -> list[RunRecord]:
     """Read the records of a file; one that was cut short while it was written is left out, and no file has none.
 
+    Parameters
+    ----------
+    path
+        Of a file runs.jsonl, as ``labelproof train --sweep`` writes it.
+
     Raises
     ------
     DataFormatError
         If a line is no record; it names the file and the line.
+
+    Examples
+    --------
+    >>> read_records("no such file.jsonl")
+    []
     """
     path = Path(path)
     if not path.exists():

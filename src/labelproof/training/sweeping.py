@@ -109,6 +109,13 @@ def sweep(
 def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Return every combination of the values of some keys.
 
+    Parameters
+    ----------
+    axes
+        The values of each key.
+
+    Examples
+    --------
     >>> grid({"loss.beta": [1, 2], "trainer.lr": [0.1]})
     [{'loss.beta': 1, 'trainer.lr': 0.1}, {'loss.beta': 2, 'trainer.lr': 0.1}]
     """

@@ -1,0 +1,49 @@
+"""The tutorials run as printed, and print what their pages show."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TUTORIALS = ROOT / "docs" / "tutorials"
+pytestmark = pytest.mark.skipif(not TUTORIALS.is_dir(), reason="the documentation is not in this distribution")
+
+
+@pytest.fixture
+def tutorials(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from website import tutorials
+
+    return tutorials
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(TUTORIALS.glob("*.md"))])
+def test_a_tutorial_prints_what_its_page_shows(name, tutorials, tmp_path):
+    page = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
+    for step, printed in tutorials.run(page, tmp_path):
+        assert step.shown is not None or not printed, f"{name}.md, line {step.line}: printed {printed}"
+        if step.shown is not None:
+            pair = (
+                (step.shown, printed) if not step.varies else (text.splitlines()[-1] for text in (step.shown, printed))
+            )
+            assert tutorials.differences(*pair) is None, f"{name}.md, line {step.line}"
+
+
+def test_another_word_and_a_far_number_are_noticed_and_a_near_one_is_not(tutorials):
+    assert tutorials.differences("F1 0.95 of 1,000", "F1  0.93 of 1,040") is None
+    assert "expected about 1,000, got 2,000" in tutorials.differences("F1 0.95 of 1,000", "F1 0.95 of 2,000")
+    assert "expected\nF1" in tutorials.differences("F1 0.95", "F2: 0.95")
+    assert tutorials.differences("any\nF1 0.95", "other\nF1 0.2", words_of_last_line=True) is None
+    assert "PASS" in tutorials.differences("any\nPASS", "any\nFAIL", words_of_last_line=True)
+
+
+def test_a_command_that_fails_without_a_word_fails_the_tutorial(tutorials, tmp_path):
+    with pytest.raises(RuntimeError, match="ended with 2"):
+        list(tutorials.run("```console\n$ labelproof verify nothing.npz\n```\n", tmp_path))
+
+
+def test_only_a_block_right_after_the_code_is_its_output(tutorials):
+    page = "```python\na\n```\n\n```text\n1\n```\n\n```python\nb\n```\n\nwords\n\n```text\n2\n```\n"
+    page += "\n```python\nc\n```\n\n<!-- varies -->\n\n```text\n3\n```\n"
+    found = [(step.shown, step.varies) for step in tutorials.steps(page)]
+    assert found == [("1\n", False), (None, False), ("3\n", True)]
