@@ -15,8 +15,8 @@ from labelproof.proof import stretch_result
 from labelproof.proof.examples import read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import make_layer
-from labelproof.proof.stretch_bar import bar_rank, bar_value, least_alpha, predicted_sets, statement
-from labelproof.proof.stretch_result import Bar, Stretch
+from labelproof.proof.stretch_bar import Bar, bar_rank, bar_value, least_alpha, predicted_sets, statement
+from labelproof.proof.stretch_result import Stretch
 from labelproof.proof.stretch_store import load_stretch
 
 BIAS = np.array([-1.0, -1.0, 0.25])

@@ -254,7 +254,10 @@ def audit(
     }
     document["seconds"] = round(time.perf_counter() - start, 3)
     layer = replace(found, label_names=aligned.names if aligned.is_named else None)
-    return Audit(layer, verifications, document, stretch, real, None if cache is None else cache.model)
+    proven_pairs = None if stretched is None else stretched.pairs
+    proven_reach = None if reached is None else reached.proven
+    key = None if cache is None else cache.model
+    return Audit(layer, verifications, document, stretch, proven_pairs, proven_reach, real, key)
 
 
 def _run_model(
