@@ -201,10 +201,8 @@ def test_a_bar_rests_on_its_predictions():
     assert s.beyond.tolist() == [False, False, False]
     far = replace(s, lower=np.array([0.25, 3.0, 2.5]))
     assert far.beyond.tolist() == [False, True, False]
-    refused(made_with_bar(n=7), "the bar is not proven: expected the stretch of 7 predictions and their rank, got 8, 1")
-    refused(
-        made_with_bar(rank=2), "the bar is not proven: expected the stretch of 8 predictions and their rank, got 8, 2"
-    )
+    refused(made_with_bar(n=7), "the bar is not proven: expected bounds of 7 predictions and their rank, got 8, 1")
+    refused(made_with_bar(rank=2), "the bar is not proven: expected bounds of 8 predictions and their rank, got 8, 2")
     refused(made_with_bar(alpha=0.6), "their rank, got 8, 1")
     refused(made_with_bar(value=3.0), "the bar is not proven: expected 2.500000000001, got 3.0")
     wrong = replace(s.bar.predicted, lower=np.full(8, 0.5))

@@ -269,8 +269,8 @@ class Reach(TypedDict):
     beyond_bar: int | None  # sets of the data that lie beyond it, for certain
     examples: int
     quantiles: list[list[float]]  # [[0.5, 7.9], [0.99, 11.2], [1.0, 14.0]]
-    within: int  # argmaxable sets of the data that are reached within the largest distance that occurs
-    beyond: int
+    within: int  # argmaxable sets of the data that are reached within the largest distance that occurs, for certain
+    beyond: int  # that are not, for certain
     check_command: str
 
 

@@ -49,13 +49,13 @@ def reach_of_data(
     found, whitening = measure_reach(plain, v.label_sets.take(which.tolist()), examples, calibration=held_out, **how)
     distances, lower, share = np.full(len(v), np.nan), np.zeros(len(v)), np.ones(len(v))
     distances[which], lower[which], share[which] = found.upper, found.lower, found.share
-    facts = _facts(whitening, distances, real)
+    facts = _facts(whitening, found, real)
     if found.bar is not None:
         facts["beyond_bar"], facts["bar"] = int(found.beyond.sum()), told_bar(found.bar)
     return ReachOfData(distances, lower, share, facts, found)
 
 
-def _facts(whitening: Whitening, distances: Floats, real: RealInputs) -> Reach:
+def _facts(whitening: Whitening, found: reach_result.Reach, real: RealInputs) -> Reach:
     quantiles = np.quantile(whitening.distances, LEVELS)
     farthest = float(whitening.distances.max())
     return {
@@ -63,8 +63,8 @@ def _facts(whitening: Whitening, distances: Floats, real: RealInputs) -> Reach:
         "beyond_bar": None,
         "examples": len(whitening.distances),
         "quantiles": [[level, float(f"{value:.6g}")] for level, value in zip(LEVELS, quantiles.tolist(), strict=True)],
-        "within": int((distances <= farthest).sum()),
-        "beyond": int((distances > farthest).sum()),
+        "within": int((found.upper <= farthest).sum()),
+        "beyond": int((found.lower > farthest).sum()),
         "check_command": real.proven_by(CHECK_REACH),
     }
 

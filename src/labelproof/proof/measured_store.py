@@ -1,4 +1,4 @@
-"""What is measured among examples, on disk: one .npz file without pickles, tied to weights and features by their hashes.
+"""What is measured among examples, on disk: one .npz file without pickles, tied to weights and features by hashes.
 
 The file holds claims and evidence, and the centre of the features, but neither weights nor features: whoever loads it
 gives those. Nothing in it is trusted; the `check` of the result proves it. `stretch_store`, `reach_store` and

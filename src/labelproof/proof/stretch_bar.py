@@ -181,9 +181,7 @@ class Bar(Generic[M]):
     def fault(self, calibration: Examples | None) -> str | None:
         """Return what is wrong with the bar, given the proven stretch of the predictions and perhaps their inputs."""
         if len(self.predicted) != self.n or self.rank != bar_rank(self.n, self.alpha):
-            return (
-                f"expected the stretch of {self.n} predictions and their rank, got {len(self.predicted)}, {self.rank}"
-            )
+            return f"expected bounds of {self.n} predictions and their rank, got {len(self.predicted)}, {self.rank}"
         if self.value != bar_value(self.predicted.upper, self.alpha):
             return f"expected {bar_value(self.predicted.upper, self.alpha)}, got {self.value}"
         if calibration is None:
