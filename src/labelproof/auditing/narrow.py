@@ -29,11 +29,12 @@ def narrow_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Fl
     Sparse features, such as weights of words, are left as they are: that a word does not occur says little.
     """
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
-    parts = [part for part in (real.examples, real.held_out) if part is not None]
-    if any(map(scipy.sparse.issparse, parts)) or sum(part.shape[0] for part in parts) < LEAST:
+    named = {"features": real.examples, "calibration": real.held_out}
+    parts = {name: part for name, part in named.items() if part is not None}
+    if any(map(scipy.sparse.issparse, parts.values())) or sum(part.shape[0] for part in parts.values()) < LEAST:
         return np.empty(0, np.int64), low, high
-    for part in parts:
-        for block in read_examples(part, d).blocks():
+    for name, part in parts.items():
+        for block in read_examples(part, d, name=name).blocks():
             np.minimum(low, block.min(axis=0), out=low)
             np.maximum(high, block.max(axis=0), out=high)
     ranges = high - low
