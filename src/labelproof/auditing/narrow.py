@@ -47,24 +47,21 @@ def usual_range(ranges: Floats) -> float:
 
 
 def within_range(domain: Any, which: npt.NDArray[np.int64], low: Floats, high: Floats) -> Any:
-    """Return a domain in which some features lie within a millionth of the usual range of their own.
-
-    A domain of balls is left as it is.
+    """Return a domain in which some features lie within their range; one of balls is left as it is.
 
     Examples
     --------
     >>> low, high = within_range(None, np.array([1]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
     >>> low.tolist(), high.tolist()
-    ([-inf, -2e-06], [inf, 2e-06])
+    ([-inf, 0.0], [inf, 0.0])
     """
     bounds = read_domain(domain, len(low))
     if bounds.balls:
         return domain
     lowest = np.full(len(low), -np.inf) if bounds.low is None else bounds.low.copy()
     highest = np.full(len(low), np.inf) if bounds.high is None else bounds.high.copy()
-    room = HARDLY * usual_range(high - low)  # bounds of 1e-33 would cost the search a hundred times as long
-    lowest[which] = np.maximum(lowest[which], low[which] - room)
-    highest[which] = np.minimum(highest[which], high[which] + room)
+    lowest[which] = np.maximum(lowest[which], low[which])
+    highest[which] = np.minimum(highest[which], high[which])
     inside = lowest <= highest
     return (lowest, highest) if inside.all() else domain
 

@@ -39,7 +39,9 @@ def read_features(path: Path) -> Any:
         try:
             return np.load(path, mmap_mode="r", allow_pickle=False)
         except (ValueError, EOFError) as error:
-            raise DataFormatError(f"{path.name}: expected an array of numbers in the .npy format, got another") from error
+            raise DataFormatError(
+                f"{path.name}: expected an array of numbers in the .npy format, got another"
+            ) from error
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as file:
             is_sparse = {"indptr", "indices", "data", "shape"} <= set(file.files)
