@@ -32,6 +32,7 @@ BLOCK = 64  # sets that are proven together
 MOST_ROUNDS = 80  # of the programme of one set
 POOLS = 12  # how often the pool may change
 VIOLATORS = 32  # examples that join for each set
+A_SET = 1024  # examples of a pool for each set: for a few sets the logits of all would take the longest
 PRICED = 64  # sets whose examples are ranked together
 CANDIDATES = 400  # examples that are looked at in double precision
 FAR, VERY_FAR = 1e3, 1e7  # how far the two searches look
@@ -109,7 +110,7 @@ class _Searcher:
     def search_pools(self, advance: Callable[[int], None]) -> None:
         """Search all sets among a pool, which takes in further examples while that helps."""
         n = len(self.examples)
-        capacity = most_examples(n, self.layer.n_labels)
+        capacity = min(most_examples(n, self.layer.n_labels), A_SET * len(self.sets))
         places = np.arange(n) if capacity == n else np.unique(np.linspace(0, n - 1, capacity // 2).astype(np.int64))
         pending = list(range(len(self.sets)))
         wanted = self._violators(pending)[: capacity // 2] if capacity < n else NOTHING
