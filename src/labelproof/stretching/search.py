@@ -6,6 +6,7 @@ mixture reaches is handed to the verifier, whose conflict proves the stretch inf
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from threading import local
@@ -116,7 +117,7 @@ class _Searcher:
         wanted = self._violators(pending)[: capacity // 2] if capacity < n else NOTHING
         for _ in range(POOLS if capacity < n else 1):
             chosen = np.union1d(wanted, places[: max(0, capacity - len(wanted))])
-            with one_blas_thread() if self.n_jobs == 1 else _as_it_is():
+            with one_blas_thread() if self.n_jobs == 1 else nullcontext():
                 pool = make_pool(self.layer, self.examples, chosen)
             work = partial(self._search_block, pool)
             for some in in_threads(work, _parts(pending, self.n_jobs), self.n_jobs):
@@ -250,11 +251,3 @@ def _even(theta: Floats, signs: Floats) -> Floats:
 def _parts(items: list[int], n_jobs: int | None) -> list[list[int]]:
     size = min(BLOCK, max(1, -(-len(items) // (n_jobs or usable_cores()))))
     return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-class _as_it_is:  # noqa: N801 - a context manager, named as it reads
-    """A context that changes nothing."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
