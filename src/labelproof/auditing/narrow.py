@@ -15,7 +15,7 @@ from labelproof.auditing.real_inputs import RealInputs
 from labelproof.proof.domains import read_domain
 from labelproof.proof.examples import read_examples
 
-__all__ = ["narrow_features", "said_of", "usual_range", "within_range"]
+__all__ = ["in_the_middle", "narrow_features", "said_of", "usual_range", "within_range"]
 
 Floats = npt.NDArray[np.float64]
 HARDLY = 1e-6  # of the range of a usual feature
@@ -64,6 +64,21 @@ def within_range(domain: Any, which: npt.NDArray[np.int64], low: Floats, high: F
     highest[which] = np.minimum(highest[which], high[which])
     inside = lowest <= highest
     return (lowest, highest) if inside.all() else domain
+
+
+def in_the_middle(domain: tuple[Floats, Floats], which: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return bounds between which some features have no room but the middle.
+
+    Examples
+    --------
+    >>> low, high = in_the_middle((np.array([-1.0, 0.0]), np.array([1.0, 2.0])), [1])
+    >>> low.tolist(), high.tolist()
+    ([-1.0, 1.0], [1.0, 1.0])
+    """
+    low, high = domain[0].copy(), domain[1].copy()
+    middle = np.clip(low[which] + 0.5 * (high[which] - low[which]), low[which], high[which])
+    low[which] = high[which] = middle
+    return low, high
 
 
 def said_of(which: Sequence[int], n: int) -> str:
