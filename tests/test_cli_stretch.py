@@ -96,7 +96,7 @@ def test_features_that_are_no_numbers_are_refused(files):
     np.save(files / "f.npy", np.full((20, 3), np.nan))
     assert_refused(run(*arguments(files)), "features must be finite, got nan in row 0, column 0")
     (files / "f.npy").write_text("no array")
-    assert_refused(run(*arguments(files)), "f.npy: expected an array of numbers")
+    assert_refused(run(*arguments(files)), "f.npy: expected an array of numbers in the .npy format, got another")
 
 
 def test_too_few_held_out_inputs_are_refused(files):

@@ -98,8 +98,13 @@ def test_samples_come_with_an_interval_and_small_populations_are_complete(bottle
 def test_the_reach_of_predictable_sets_is_within_or_beyond_the_data(bottleneck):
     document = bottleneck[0].document
     data = document["groups"][0]
-    assert document["reach"]["within"] + document["reach"]["beyond"] == data["argmaxable"]
-    assert [reach is not None for reach in data["reach"]] == [status == 1 for status in data["status"]]
+    known = [reach is not None for reach in data["reach"]]
+    assert known == [
+        status == 1 and labels != [] for status, labels in zip(data["status"], data["labels"], strict=True)
+    ]
+    assert document["reach"]["within"] + document["reach"]["beyond"] == sum(known)  # the empty set is a point, x = 0
+    bottleneck[0].reach.check()
+    bottleneck[0].pairs.check()
 
 
 def test_the_folder_holds_the_document_the_layer_and_proofs_that_hold(bottleneck, tmp_path):

@@ -100,6 +100,11 @@ def test_without_held_out_inputs_there_is_no_bar(wide):
         ({"features": np.full((400, 48), np.nan)}, "features must be finite, got nan in row 0, column 0"),
         ({"features": np.zeros((400, 48))}, "none of which switches on any label"),
         ({"calibration": np.ones((5, 48))}, "calibration must hold at least 299 inputs for alpha=0.01, got 5: with"),
+        (
+            {"calibration": np.ones((320, 47))},
+            r"calibration must have shape \(n_examples, 48\) to match the weight, got",
+        ),
+        ({"calibration": np.full((320, 48), np.inf)}, "calibration must be finite, got inf in row 0, column 0"),
         ({"calibration": "features"}, "calibration must hold inputs that are not in features, got 320 that are"),
         ({"features": None}, "calibration goes with features, or with a data set that the model"),
         ({"features": None, "calibration": None, "reach": True}, "reach goes with features of real inputs, got none"),

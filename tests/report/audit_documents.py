@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 import labelproof as lp
-from labelproof.auditing.document import CHECK_COMMAND, CHECK_STRETCH
+from labelproof.auditing.document import CHECK_COMMAND, CHECK_PAIRS, CHECK_REACH, CHECK_STRETCH
 from labelproof.explaining.small_conflicts import shares
 from labelproof.proof.certificates import Unargmaxable
 
@@ -70,6 +70,7 @@ def completed(document):
         "quantiles": [[0.5, 7.9], [0.99, 11.2], [1.0, 14.0]],
         "within": sum(r <= 14.0 for r in known),
         "beyond": sum(r > 14.0 for r in known),
+        "check_command": CHECK_REACH,
         "bar": None,
         "beyond_bar": None,
     }
@@ -129,6 +130,7 @@ def big_document(*, n_labels=9000, n_sets=10_000, cardinality=16, seed=0):
     ]
     document["reach"] = {
         "examples": 52_000, "quantiles": [[0.5, 7.1], [0.99, 13.0], [1.0, 22.0]], "within": 8000, "beyond": 200,
+        "check_command": CHECK_REACH,
         "bar": None, "beyond_bar": None,
     }  # fmt: skip
     document["serving"] = {"dtype": "float32", "checked": 8200, "survive": 7400, "not_shown": 800}
@@ -159,7 +161,7 @@ def stretched(document, *, bar=1.5):
             {"label": 4, "examples": 31, "reason": "off at every mixture of the inputs"},
             {"label": 9, "examples": 2, "reason": ""}, {"label": 11, "examples": 0, "reason": ""},
         ],
-        "inputs": 6000, "narrow": [3, 5], "check_command": CHECK_STRETCH,
+        "inputs": 6000, "narrow": [3, 5], "check_command": CHECK_STRETCH, "check_pairs": CHECK_PAIRS,
     }  # fmt: skip
     share = 100 * lost / sum(sizes)
     document["headline"] = (

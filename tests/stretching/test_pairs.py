@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from stretch_oracle import weak_value
+from typer.testing import CliRunner
 
 import labelproof as lp
+from labelproof.cli import app
 from labelproof.proof import pair_bounds
+from labelproof.proof.pair_store import load_pairs
 
 
 def made(seed=0, n_labels=8, d=3, n=50):
@@ -75,6 +78,84 @@ def test_examples_of_pairs_that_are_none_are_refused():
     p = lp.stretch_pairs(weight, sets, features, bias=bias)
     with pytest.raises(lp.CertificateError, match="expected examples below 50"):
         replace(p, examples=p.examples + 50).check()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: {"pairs": p.pairs + 8}, "expected pairs of labels below 8, got others"),
+        (lambda p: {"pairs": p.pairs - 9}, "expected pairs of labels below 8, got others"),
+        (lambda p: {"pairs": p.pairs[:, ::-1]}, "expected pairs of two labels in ascending order, got others"),
+        (lambda p: {"pairs": p.pairs[:, :1]}, r"expected two pairs for each of \d+ pairs, got"),
+        (lambda p: {"examples": p.examples[1:]}, r"expected two examples for each of \d+ pairs, got"),
+        (lambda p: {"examples": p.examples - 60}, "expected examples below 50, got others"),
+        (lambda p: {"weights": p.weights[:, :1]}, r"expected two weights for each of \d+ pairs, got"),
+        (lambda p: {"multipliers": p.multipliers.ravel()}, r"expected two multipliers for each of \d+ pairs, got"),
+        (lambda p: {"counts": p.counts[1:]}, r"expected counts for each of \d+ pairs, got"),
+        (lambda p: {"lower": p.lower[:, None]}, r"expected lower for each of \d+ pairs, got"),
+        (lambda p: {"upper": p.upper[1:]}, r"expected upper for each of \d+ pairs, got"),
+        (lambda p: {"lower": p.lower * np.nan}, "is not proven"),
+        (lambda p: {"upper": p.upper * np.nan}, "is not proven"),
+        (
+            lambda p: {"examples_of": replace(p.examples_of, centre=p.examples_of.centre + 1e-6)},
+            "expected the mean of the features as centre",
+        ),
+    ],
+)
+def test_evidence_that_does_not_fit_together_is_refused(change, message):
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    with pytest.raises(lp.CertificateError, match=message):
+        replace(p, **change(p)).check()
+
+
+def test_the_first_pair_that_is_not_proven_is_named():
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    lower, upper = p.lower.copy(), p.upper.copy()
+    lower[7], upper[4] = np.inf, 0.0
+    with pytest.raises(lp.CertificateError, match=rf"the pair \[{p.pairs[4][0]}, {p.pairs[4][1]}\] is not proven"):
+        replace(p, lower=lower, upper=upper).check()
+
+
+def test_pairs_are_kept_and_proven_again(tmp_path, monkeypatch):
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    p.save(tmp_path / "p.npz")
+    again = load_pairs(tmp_path / "p.npz", weight, features, bias=bias)
+    again.check()
+    for name in ("pairs", "counts", "lower", "upper", "examples", "weights", "multipliers"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(p, name))
+    with pytest.raises(lp.DataFormatError, match="made for other features"):
+        load_pairs(tmp_path / "p.npz", weight, features + 1, bias=bias)
+    monkeypatch.chdir(tmp_path)
+    np.savez("W.npz", weight=weight, bias=bias)
+    np.save("F.npy", features)
+    words = ["check", "p.npz", "-w", "W.npz", "--features", "F.npy"]
+    ran = CliRunner().invoke(app, words)
+    assert (ran.exit_code, f"The stretch of {len(p)} pairs of labels proven again" in ran.output) == (0, True)
+    replace(p, lower=p.lower + 1).save("p.npz")
+    ran = CliRunner().invoke(app, words)
+    assert (ran.exit_code, "Not proven: the stretch of the pair" in ran.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pairs": None}, "pairs: expected an array of int64 with two axes"),
+        ({"counts": None}, "counts: expected an array of int64 with one axis"),
+        ({"lower": np.zeros(3, np.float32)}, "lower: expected an array of float64 with one axis"),
+        ({"lower": np.zeros(3)}, "expected lower for each of"),
+    ],
+)
+def test_damaged_files_of_pairs_are_refused_in_a_sentence(tmp_path, change, message):
+    weight, bias, features, sets = made()
+    lp.stretch_pairs(weight, sets, features, bias=bias).save(tmp_path / "p.npz")
+    with np.load(tmp_path / "p.npz") as file:
+        arrays = {name: file[name] for name in file.files} | change
+    np.savez(tmp_path / "p.npz", **{name: array for name, array in arrays.items() if array is not None})
+    with pytest.raises(lp.DataFormatError, match=f"p.npz: .*{message}"):
+        load_pairs(tmp_path / "p.npz", weight, features, bias=bias)
 
 
 def test_negative_multipliers_prove_nothing_of_a_pair():

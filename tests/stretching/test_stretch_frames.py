@@ -15,8 +15,8 @@ from labelproof.proof import stretch_result
 from labelproof.proof.examples import read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import make_layer
-from labelproof.proof.stretch_bar import bar_rank, bar_value, least_alpha, predicted_sets, statement
-from labelproof.proof.stretch_result import Bar, Stretch
+from labelproof.proof.stretch_bar import Bar, bar_rank, bar_value, least_alpha, predicted_sets, statement
+from labelproof.proof.stretch_result import Stretch
 from labelproof.proof.stretch_store import load_stretch
 
 BIAS = np.array([-1.0, -1.0, 0.25])
@@ -201,10 +201,8 @@ def test_a_bar_rests_on_its_predictions():
     assert s.beyond.tolist() == [False, False, False]
     far = replace(s, lower=np.array([0.25, 3.0, 2.5]))
     assert far.beyond.tolist() == [False, True, False]
-    refused(made_with_bar(n=7), "the bar is not proven: expected the stretch of 7 predictions and their rank, got 8, 1")
-    refused(
-        made_with_bar(rank=2), "the bar is not proven: expected the stretch of 8 predictions and their rank, got 8, 2"
-    )
+    refused(made_with_bar(n=7), "the bar is not proven: expected bounds of 7 predictions and their rank, got 8, 1")
+    refused(made_with_bar(rank=2), "the bar is not proven: expected bounds of 8 predictions and their rank, got 8, 2")
     refused(made_with_bar(alpha=0.6), "their rank, got 8, 1")
     refused(made_with_bar(value=3.0), "the bar is not proven: expected 2.500000000001, got 3.0")
     wrong = replace(s.bar.predicted, lower=np.full(8, 0.5))

@@ -1,39 +1,22 @@
-"""The front door of the audit: find the layer, verify what was asked, and write down what came out."""
+"""The front door of the audit: find the layer, verify and measure what was asked, and hand over what came out."""
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version as installed_version
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.advice import advise
 from labelproof.auditing.assumptions import AS_FOUND, Assumptions, assume, hold_narrow
-from labelproof.auditing.document import (
-    CHECK_COMMAND,
-    FORMAT,
-    VERSION,
-    AuditDocument,
-    Data,
-    Explained,
-    Group,
-    Outside,
-    Requirements,
-    Serving,
-)
-from labelproof.auditing.explained import explain_most_frequent
-from labelproof.auditing.facts import layer_facts
+from labelproof.auditing.document import Group
 from labelproof.auditing.feature_cache import FeatureCache
-from labelproof.auditing.groups import conflict_labels, group_of
-from labelproof.auditing.headline import headline
+from labelproof.auditing.groups import group_of
 from labelproof.auditing.inside import bounds_only, refuse_outside
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
-from labelproof.auditing.names import Aligned, Required, align, read_requirements
+from labelproof.auditing.names import Required, align, read_requirements
 from labelproof.auditing.names_by_agreement import names_by_agreement
-from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.outside import put_outside
 from labelproof.auditing.reached import reach_of_data
 from labelproof.auditing.real_inputs import (
@@ -47,10 +30,8 @@ from labelproof.auditing.real_inputs import (
 )
 from labelproof.auditing.result import Audit
 from labelproof.auditing.stretched import Judged, stretch_of_data
-from labelproof.auditing.thresholds import advise_thresholds
+from labelproof.auditing.writing import Asked, Findings, write_document
 from labelproof.data.dataset import Dataset
-from labelproof.foundation.arguments import is_share_reached
-from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer, layer_of
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.result import Verification
@@ -174,37 +155,32 @@ def audit(
         raise ValueError(f"pairs, triples and n_explained must not be negative, got {pairs}, {triples}, {n_explained}")
     if fail_under is not None and not 0 <= fail_under <= 1:
         raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
-    found = model if isinstance(model, ImportedLayer) else layer_of(model, weight_key=weight_key)
-    agreed = names_by_agreement(found, labels) if isinstance(labels, Dataset) and label_names is None and run else None
-    if agreed is not None:
-        found = replace(found, label_names=agreed[0], notes=(*found.notes, agreed[1]))
-    aligned = align(found, labels, label_names, part=part, apart=drop_unknown or None)
-    if not len(aligned.sets) and not aligned.apart:
+    found = _named_layer(model, labels, label_names, weight_key, run)
+    whole = align(found, labels, label_names, part=part, apart=drop_unknown or None)
+    if not len(whole.sets) and not whole.apart:
         raise ValueError("labels must hold at least one label set, got none")
-    must_have = None if required is None else read_requirements(required, aligned.names)
+    must_have = None if required is None else read_requirements(required, whole.names)
     assumed = assume(found, rule=rule, thresholds=thresholds, domain=domain)
-    if radius and isinstance(domain, str) and domain == AS_FOUND:
+    is_free = isinstance(domain, str) and domain == AS_FOUND
+    if radius and is_free:
         assumed = bounds_only(assumed, found.n_features)
-    whole, (aligned, outside) = aligned, put_outside(aligned, assumed.size)
+    aligned, outside = put_outside(whole, assumed.size)
+    chosen = {"alpha": alpha, "most": most_inputs, "seed": seed}
     if features is not None:
         real: RealInputs | None = given(features, calibration)
     else:
-        chosen = {"alpha": alpha, "most": most_inputs, "seed": seed}
         real = _run_model(found, labels, calibration, part, data_name, chosen, cache, progress) if run else None
-        if real is None and calibration is not None:
-            raise ValueError(
-                "calibration goes with features, or with a data set that the model is run on, got it alone"
-            )
+    if real is None and calibration is not None:
+        raise ValueError("calibration goes with features, or with a data set that the model is run on, got it alone")
     narrow: list[int] = []
-    if real is not None and isinstance(domain, str) and domain == AS_FOUND:
+    if real is not None and is_free:
         assumed, narrow = hold_narrow(assumed, real, found.n_features)
     if real is not None:
         refuse_outside(assumed.domain, found.n_features, real.examples)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
     verifier = _Verifier(found, assumed, {**options, "progress": progress})
-    sets, counts = distinct_sets(aligned.sets)
-    v = verifier.verify(sets)
-    judged = Judged(sets, counts, aligned.sets, aligned.rows, aligned.names)
+    judged = Judged(*distinct_sets(aligned.sets), aligned.sets, aligned.rows, aligned.names)
+    v = verifier.verify(judged.distinct)
     how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}
     stretched = None
     if real is not None and v.layer.rule != "sparsemax":
@@ -212,49 +188,33 @@ def audit(
     reached = reach_of_data(v, real, **how) if reach else None
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)
-    verifications = {"data": v}
-    stretch = None if stretched is None else stretched.stretch
-    groups = [group_of("data", "Label sets of the data", v, counts, stretch=stretch, reach=reached, survives=survives)]
-    for group, its_verification in _further_groups(verifier, pairs, triples, predicted, must_have, seed):
-        groups.append(group)
-        verifications[group["name"]] = its_verification
-    facts = layer_facts(found, v.layer, domain_reason=assumed.domain_reason, narrow=len(narrow))
-    facts["notes"] += [*([aligned.note] if aligned.note else []), *_warnings(groups)]
-    facts["notes"] += () if stretched is None else stretched.notes
-    told = None if stretched is None else stretched.facts
-    document: AuditDocument = {
-        "format": FORMAT,
-        "version": VERSION,
-        "labelproof": installed_version("labelproof"),
-        "headline": headline(facts, groups[0], told, outside),
-        "layer": facts,
-        "label_names": list(aligned.names),
-        "data": _data(data_name, whole, len(sets), outside),
-        "groups": groups,
-        "explained": _explained(v, counts, aligned.names, n_explained, progress),
-        "conflict_labels": conflict_labels(v, counts),
-        "stretch": told,
-        "outside": outside,
-        "not_tested": not_tested(
-            facts,
-            data_name,
-            told,
-            runs=found.features is not None and found.reads is not None,
-            why_not=None if real is None else real.why_no_bar,
-        )
-        if run
-        else [],
-        "reach": None if reached is None else reached.facts,
-        "serving": None if survives is None else _serving(dtype, survives, v),
-        "advice": advise(v, n_jobs=n_jobs, seed=seed)
-        + ([] if stretched is None or real is None else advise_thresholds(v.layer, judged, real)),
-        "requirements": _requirements(groups, fail_under, outside),
-        "check_command": CHECK_COMMAND,
-        "seconds": 0.0,
-    }
-    document["seconds"] = round(time.perf_counter() - start, 3)
-    layer = replace(found, label_names=aligned.names if aligned.is_named else None)
-    return Audit(layer, verifications, document, stretch, real, None if cache is None else cache.model)
+    further = list(_further_groups(verifier, pairs, triples, predicted, must_have, seed))
+    findings = Findings(
+        *(found, assumed.domain_reason, len(narrow), whole, outside, judged, v, real, stretched, reached),
+        *(dtype, survives, [group for group, _ in further]),
+    )
+    asked = Asked(data_name, fail_under, n_explained, run, n_jobs, seed, progress)
+    return Audit(
+        replace(found, label_names=aligned.names if aligned.is_named else None),
+        {"data": v, **{group["name"]: verification for group, verification in further}},
+        write_document(findings, asked, start=start),
+        None if stretched is None else stretched.stretch,
+        None if stretched is None else stretched.pairs,
+        None if reached is None else reached.proven,
+        real,
+        None if cache is None else cache.model,
+    )
+
+
+def _named_layer(
+    model: Any, labels: Any, label_names: Sequence[str] | None, key: str | None, run: bool
+) -> ImportedLayer:
+    """Find the output layer, and names of its labels where it has none and its predictions agree with the data's."""
+    found = model if isinstance(model, ImportedLayer) else layer_of(model, weight_key=key)
+    agreed = names_by_agreement(found, labels) if isinstance(labels, Dataset) and label_names is None and run else None
+    if agreed is None:
+        return found
+    return replace(found, label_names=agreed[0], notes=(*found.notes, agreed[1]))
 
 
 def _run_model(
@@ -324,58 +284,5 @@ def _further_groups(
         yield group_of("required", "Required", v, _no_counts(v), names=must_have.names), v
 
 
-def _warnings(groups: list[Group]) -> list[str]:
-    """Say what cannot be if the layer was read as the model computes it."""
-    lost = sum(group["unargmaxable"] for group in groups if group["name"] == "predicted")
-    if not lost:
-        return []
-    return [
-        f"{lost:,} label sets that the model is said to have predicted are proven impossible: the layer, the order of "
-        "its labels, the rule or the inputs are not as assumed here."
-    ]
-
-
 def _no_counts(v: Verification) -> npt.NDArray[np.int64]:
     return np.zeros(len(v), np.int64)
-
-
-def _explained(
-    v: Verification, counts: npt.NDArray[np.int64], names: tuple[str, ...], most: int, progress: bool
-) -> list[Explained]:
-    explained = []
-    with progress_bar("explaining", min(most, int((v.status == 0).sum())), show=progress) as advance:
-        for one in explain_most_frequent("data", v, counts, names, most):
-            explained.append(one)
-            advance(1)
-    return explained
-
-
-def _data(name: str, whole: Aligned, distinct: int, outside: Outside | None) -> Data:
-    sizes = np.concatenate([np.diff(whole.sets.indptr), np.array([len(one) for one in whole.apart], np.int64)])
-    return {
-        "name": name,
-        "examples": len(sizes),
-        "distinct": distinct + (0 if outside is None else outside["sets"]),
-        "cardinality": float(sizes.mean()),
-        "largest": int(sizes.max()),
-    }
-
-
-def _serving(dtype: str, survives: npt.NDArray[np.bool_], v: Verification) -> Serving:
-    checked = int((v.status == 1).sum())
-    return {
-        "dtype": dtype,
-        "checked": checked,
-        "survive": int(survives.sum()),
-        "not_shown": checked - int(survives.sum()),
-    }
-
-
-def _requirements(groups: list[Group], fail_under: float | None, outside: Outside | None) -> Requirements | None:
-    required = next((group for group in groups if group["name"] == "required"), None)
-    if required is None and fail_under is None:
-        return None
-    failed = [] if required is None else [i for i, status in enumerate(required["status"]) if status != 1]
-    argmaxable, n_sets = groups[0]["argmaxable"], len(groups[0]["status"]) + (outside["sets"] if outside else 0)
-    passed = not failed and (fail_under is None or is_share_reached(argmaxable, n_sets, fail_under))
-    return {"passed": passed, "fail_under": fail_under, "share": argmaxable / n_sets, "failed": failed}

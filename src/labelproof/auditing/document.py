@@ -13,6 +13,8 @@ from typing import TypedDict
 
 __all__ = [
     "CHECK_COMMAND",
+    "CHECK_PAIRS",
+    "CHECK_REACH",
     "CHECK_STRETCH",
     "FORMAT",
     "VERSION",
@@ -44,6 +46,11 @@ CHECK_COMMAND = "labelproof check proofs-data.npz --weights layer.npz"
 """Proves the verdicts on the data again, in the folder of an audit."""
 CHECK_STRETCH = "labelproof check stretch.npz --weights layer.npz --features features.npy"
 """Proves the stretch again, in the folder of an audit that kept the features."""
+
+CHECK_PAIRS = CHECK_STRETCH.replace("stretch.npz", "pairs.npz")
+"""The same for pairs of labels."""
+CHECK_REACH = CHECK_STRETCH.replace("stretch.npz", "reach.npz")
+"""The same for the reach."""
 
 
 class LayerFacts(TypedDict):
@@ -108,7 +115,7 @@ class Group(TypedDict):
     stretch_lower: list[float | None] | None  # proven; None is infinite: no inflation of the examples gives the set
     stretch_upper: list[float | None] | None  # proven; None where no mixture was found
     beyond: list[bool] | None  # whether the set lies beyond the bar, for certain; None without a bar
-    reach: list[float | None] | None  # smallest whitened distance at which the set is predicted
+    reach: list[float | None] | None  # proven: at this distance in units of the spread the set is predicted
     reach_lower: list[float | None] | None  # proven
     reach_share: list[float | None] | None  # proven: at most this share of the examples' own distribution gets the set
     survives: list[bool | None] | None  # whether a witness was found that holds in the arithmetic of serving
@@ -227,6 +234,7 @@ class StretchFacts(TypedDict):
     inputs: int  # for which labels were predicted or not
     narrow: list[int]  # features that hardly vary, which are held within their range
     check_command: str
+    check_pairs: str | None  # the same for pairs of labels
 
 
 class Unknown(TypedDict):
@@ -261,8 +269,9 @@ class Reach(TypedDict):
     beyond_bar: int | None  # sets of the data that lie beyond it, for certain
     examples: int
     quantiles: list[list[float]]  # [[0.5, 7.9], [0.99, 11.2], [1.0, 14.0]]
-    within: int  # argmaxable sets of the data that are reached within the largest distance that occurs
-    beyond: int
+    within: int  # argmaxable sets of the data that are reached within the largest distance that occurs, for certain
+    beyond: int  # that are not, for certain
+    check_command: str
 
 
 class Serving(TypedDict):

@@ -32,7 +32,7 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str,
         "rank_at_least": lower,
         "bias": found.bias is not None,
         "before": found.before,
-        "domain": _with_narrow(describe_domain(layer), narrow),
+        "domain": describe_domain(layer, narrow=narrow),
         "domain_reason": domain_reason,
         "rule": layer.rule,
         "ties": layer.ties,
@@ -42,16 +42,6 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str,
         "never_active": never,
         "notes": list(found.notes),
     }
-
-
-def _with_narrow(domain: str, narrow: int) -> str:
-    if not narrow:
-        return domain
-    return (
-        f"inputs whose {narrow} features that hardly vary stay in their range"
-        if narrow > 1
-        else ("inputs whose one feature that hardly varies stays in its range")
-    )
 
 
 def constant_labels(layer: OutputLayer) -> tuple[list[int], list[int]]:
@@ -85,8 +75,8 @@ def _bounds(layer: OutputLayer, low: Floats, high: Floats, sign: float = 1.0) ->
     return np.where(np.isnan(bounds), -np.inf, bounds)
 
 
-def describe_domain(layer: OutputLayer) -> str:
-    """Say which inputs the layer may get.
+def describe_domain(layer: OutputLayer, *, narrow: int = 0) -> str:
+    """Say which inputs the layer may get; ``narrow`` features are held within their range in real ones.
 
     Examples
     --------
@@ -96,6 +86,13 @@ def describe_domain(layer: OutputLayer) -> str:
     >>> describe_domain(make_layer([[1.0]], domain="unit"))
     'nonnegative inputs within 1 of 0'
     """
+    if narrow:
+        features = (
+            f"{narrow} features that hardly vary stay in their"
+            if narrow > 1
+            else "one feature that hardly varies stays in its"
+        )
+        return f"inputs whose {features} range"
     if layer.balls:
         whole = len(layer.balls) == 1 and layer.balls[0].stop - layer.balls[0].start == layer.d
         centre = "" if not any(ball.centre.any() for ball in layer.balls) else " of a centre"

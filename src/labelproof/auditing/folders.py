@@ -11,7 +11,16 @@ import numpy.typing as npt
 
 __all__ = ["as_stored", "write_folder"]
 
-OURS = ("proofs-*.npz", "layer*.npz", "stretch.npz", "features.np[yz]", "calibration.np[yz]", "features.json")
+OURS = (
+    "proofs-*.npz",
+    "layer*.npz",
+    "stretch.npz",
+    "pairs.npz",
+    "reach.npz",
+    "features.np[yz]",
+    "calibration.np[yz]",
+    "features.json",
+)
 
 
 def write_folder(folder: str | os.PathLike[str], write: Callable[[Path], None]) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.document import BySize, ConflictLabel, Group
+from labelproof.auditing.document import Bar, BySize, ConflictLabel, Group
+from labelproof.proof import stretch_bar
 from labelproof.proof.result import Verification
 from labelproof.proof.stretch_result import Stretch
 from labelproof.theory.plan import wilson_interval
 
-__all__ = ["conflict_labels", "conflict_sizes", "group_of", "rounded_down", "rounded_up"]
+__all__ = ["conflict_labels", "conflict_sizes", "group_of", "rounded_down", "rounded_up", "told_bar"]
 
 Counts = npt.NDArray[np.int64]
 MOST_CONFLICT_LABELS = 50
@@ -56,7 +57,7 @@ def group_of(
         "stretch_lower": None if stretch is None else [rounded_down(x) for x in stretch.lower.tolist()],
         "stretch_upper": None if stretch is None else [rounded_up(x) for x in stretch.upper.tolist()],
         "beyond": None if stretch is None or stretch.bar is None else stretch.beyond.tolist(),
-        "reach": None if reach is None else _numbers(reach.distances),
+        "reach": None if reach is None else [rounded_up(x) for x in reach.distances.tolist()],
         "reach_lower": None if reach is None else [rounded_down(x) for x in reach.lower.tolist()],
         "reach_share": None if reach is None else [rounded_up(x) for x in reach.share.tolist()],
         "survives": None if survives is None else _answers(survives, possible),
@@ -89,6 +90,20 @@ def rounded_up(value: float) -> float | None:
     """Return at least the value, with 6 digits; None if it is infinite."""
     down = rounded_down(-value)
     return None if down is None else -down + 0.0
+
+
+def told_bar(bar: stretch_bar.Bar[Any]) -> Bar:
+    """Return a bar as the document holds it."""
+    return {
+        "value": rounded_up(bar.value),
+        "alpha": bar.alpha,
+        "confidence": stretch_bar.CONFIDENCE,
+        "n": bar.n,
+        "rank": bar.rank,
+        "sha256": bar.sha256,
+        "statement": bar.statement,
+        "assumption": bar.assumption,
+    }
 
 
 def _interval(v: Verification) -> tuple[float, float]:

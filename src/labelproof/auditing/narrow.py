@@ -15,7 +15,7 @@ from labelproof.auditing.real_inputs import RealInputs
 from labelproof.proof.domains import read_domain
 from labelproof.proof.examples import read_examples
 
-__all__ = ["narrow_features", "said_of", "usual_range", "within_range"]
+__all__ = ["in_the_middle", "narrow_features", "said_of", "usual_range", "within_range"]
 
 Floats = npt.NDArray[np.float64]
 HARDLY = 1e-6  # of the range of a usual feature
@@ -29,11 +29,12 @@ def narrow_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Fl
     Sparse features, such as weights of words, are left as they are: that a word does not occur says little.
     """
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
-    parts = [part for part in (real.examples, real.held_out) if part is not None]
-    if any(map(scipy.sparse.issparse, parts)) or sum(part.shape[0] for part in parts) < LEAST:
+    named = {"features": real.examples, "calibration": real.held_out}
+    parts = {name: part for name, part in named.items() if part is not None}
+    if any(map(scipy.sparse.issparse, parts.values())) or sum(part.shape[0] for part in parts.values()) < LEAST:
         return np.empty(0, np.int64), low, high
-    for part in parts:
-        for block in read_examples(part, d).blocks():
+    for name, part in parts.items():
+        for block in read_examples(part, d, name=name).blocks():
             np.minimum(low, block.min(axis=0), out=low)
             np.maximum(high, block.max(axis=0), out=high)
     ranges = high - low
@@ -46,26 +47,38 @@ def usual_range(ranges: Floats) -> float:
 
 
 def within_range(domain: Any, which: npt.NDArray[np.int64], low: Floats, high: Floats) -> Any:
-    """Return a domain in which some features lie within a millionth of the usual range of their own.
-
-    A domain of balls is left as it is.
+    """Return a domain in which some features lie within their range; one of balls is left as it is.
 
     Examples
     --------
     >>> low, high = within_range(None, np.array([1]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
     >>> low.tolist(), high.tolist()
-    ([-inf, -2e-06], [inf, 2e-06])
+    ([-inf, 0.0], [inf, 0.0])
     """
     bounds = read_domain(domain, len(low))
     if bounds.balls:
         return domain
     lowest = np.full(len(low), -np.inf) if bounds.low is None else bounds.low.copy()
     highest = np.full(len(low), np.inf) if bounds.high is None else bounds.high.copy()
-    room = HARDLY * usual_range(high - low)  # bounds of 1e-33 would cost the search a hundred times as long
-    lowest[which] = np.maximum(lowest[which], low[which] - room)
-    highest[which] = np.minimum(highest[which], high[which] + room)
+    lowest[which] = np.maximum(lowest[which], low[which])
+    highest[which] = np.minimum(highest[which], high[which])
     inside = lowest <= highest
     return (lowest, highest) if inside.all() else domain
+
+
+def in_the_middle(domain: tuple[Floats, Floats], which: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return bounds between which some features have no room but the middle.
+
+    Examples
+    --------
+    >>> low, high = in_the_middle((np.array([-1.0, 0.0]), np.array([1.0, 2.0])), [1])
+    >>> low.tolist(), high.tolist()
+    ([-1.0, 1.0], [1.0, 1.0])
+    """
+    low, high = domain[0].copy(), domain[1].copy()
+    middle = np.clip(low[which] + 0.5 * (high[which] - low[which]), low[which], high[which])
+    low[which] = high[which] = middle
+    return low, high
 
 
 def said_of(which: Sequence[int], n: int) -> str:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
-from labelproof.auditing.document import CHECK_COMMAND, FORMAT, VERSION, AuditDocument
+from labelproof.auditing.document import CHECK_COMMAND, CHECK_REACH, FORMAT, VERSION, AuditDocument
 from labelproof.auditing.reading_stretch import fault_beyond_verdicts
 from labelproof.errors import DataFormatError
 from labelproof.foundation.arguments import is_share_reached
@@ -66,7 +66,7 @@ def _of_version_1(contents: dict[str, Any]) -> dict[str, Any]:
         if isinstance(group, dict):
             group |= dict.fromkeys(NEW_IN_GROUPS)
     if isinstance(contents.get("reach"), dict):
-        contents["reach"] |= {"bar": None, "beyond_bar": None}
+        contents["reach"] |= {"bar": None, "beyond_bar": None, "check_command": CHECK_REACH}
     return {**contents, "stretch": None, "outside": None, "not_tested": [], "version": VERSION}
 
 

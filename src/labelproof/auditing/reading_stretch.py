@@ -3,11 +3,10 @@
 import shlex
 from typing import Any
 
-from labelproof.auditing.document import CHECK_STRETCH
+from labelproof.auditing.document import CHECK_PAIRS, CHECK_REACH, CHECK_STRETCH
 
 __all__ = ["fault_beyond_verdicts"]
 
-COMMANDS = (CHECK_STRETCH, CHECK_STRETCH.replace(".npy", ".npz"))
 MOST_INSTRUCTIVE = 3
 
 
@@ -19,14 +18,19 @@ def fault_beyond_verdicts(document: dict[str, Any], n_labels: int) -> str | None
     outside = document["outside"]
     if outside is not None and not 0 <= outside["sets"] <= outside["examples"]:
         return f"expected sets of some examples outside, got {outside['sets']} of {outside['examples']}"
+    if document["reach"] is not None and (fault := _command_fault(document["reach"]["check_command"], CHECK_REACH)):
+        return fault
     if document["stretch"] is None:
         return None
     return _stretch_fault(document["stretch"], document["groups"][0], n_labels)
 
 
 def _stretch_fault(facts: dict[str, Any], data: dict[str, Any], n_labels: int) -> str | None:
-    if facts["check_command"] not in COMMANDS:
-        return f"expected the command {CHECK_STRETCH!r}, got another"
+    fault = _command_fault(facts["check_command"], CHECK_STRETCH)
+    if fault is None and facts["check_pairs"] is not None:
+        fault = _command_fault(facts["check_pairs"], CHECK_PAIRS)
+    if fault is not None:
+        return fault
     lower = data["stretch_lower"]
     if lower is None or data["stretch_upper"] is None or (data["beyond"] is None) != (facts["bar"] is None):
         return "expected the stretch of the data's label sets, got none"
@@ -52,6 +56,11 @@ def _stretch_fault(facts: dict[str, Any], data: dict[str, Any], n_labels: int) -
     if any(len(one["labels"]) != 2 for one in facts["pairs"]):
         return "expected pairs of two labels, got others"
     return None
+
+
+def _command_fault(command: str, known: str) -> str | None:
+    """Return None if a command is the known one, for dense or for sparse features."""
+    return None if command in (known, known.replace(".npy", ".npz")) else f"expected the command {known!r}, got another"
 
 
 def _is_harmless(command: str) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.auditing.document import CHECK_STRETCH
 from labelproof.auditing.feature_cache import FeatureCache, key_of, write_note
 from labelproof.data.dataset import Dataset
 from labelproof.foundation.progress import progress_bar
@@ -69,10 +68,9 @@ class RealInputs:
         facts = {"held_out_rows": rows, "held_out_source": self.held_out_source, "why_no_bar": self.why_no_bar}
         write_note(path, model, self.key, {"features": self.examples, "calibration": self.held_out}, facts)
 
-    @property
-    def check_command(self) -> str:
-        """The command that proves the stretch again, in the folder of the audit."""
-        return CHECK_STRETCH.replace(".npy", ".npz") if scipy.sparse.issparse(self.examples) else CHECK_STRETCH
+    def proven_by(self, command: str) -> str:
+        """Return a command that proves something among these features again, in the folder of the audit."""
+        return command.replace(".npy", ".npz") if scipy.sparse.issparse(self.examples) else command
 
 
 def given(features: Any, calibration: Any = None, *, source: str = "features that were given") -> RealInputs:

@@ -14,6 +14,8 @@ from labelproof.auditing.feature_cache import FILE
 from labelproof.auditing.folders import write_folder
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
+from labelproof.proof.pair_result import PairStretch
+from labelproof.proof.reach_result import Reach
 from labelproof.proof.result import Verification
 from labelproof.proof.stretch_result import Stretch
 
@@ -34,6 +36,10 @@ class Audit:
         Everything that the report shows, as JSON has it; see `labelproof.auditing.document`.
     stretch
         The proven stretch of the data's distinct label sets, where features of real inputs were given or computed.
+    pairs
+        That of the pairs of labels that occur in the data, under the rule sigmoid.
+    reach
+        The proven reach of those label sets that can be predicted, where it was asked for.
     inputs
         These features.
     model_key
@@ -51,6 +57,8 @@ class Audit:
     verifications: dict[str, Verification] = field(repr=False)
     document: AuditDocument = field(repr=False)
     stretch: Stretch | None = field(default=None, repr=False)
+    pairs: PairStretch | None = field(default=None, repr=False)
+    reach: Reach | None = field(default=None, repr=False)
     inputs: RealInputs | None = field(default=None, repr=False)
     model_key: str | None = field(default=None, repr=False)
 
@@ -73,7 +81,8 @@ class Audit:
 
         The proofs of ``proofs-data.npz`` are checked again by
         ``labelproof check proofs-data.npz --weights layer.npz``, the stretch by
-        ``labelproof check stretch.npz --weights layer.npz --features features.npy``.
+        ``labelproof check stretch.npz --weights layer.npz --features features.npy``, and so are
+        ``pairs.npz`` and ``reach.npz``.
 
         Parameters
         ----------
@@ -95,8 +104,11 @@ class Audit:
         np.savez(folder / "layer.npz", **arrays)
         for group, v in self.verifications.items():
             v.save(folder / f"proofs-{group}.npz", label_names=self.document["label_names"])
-        if self.stretch is not None and self.inputs is not None:
-            self.stretch.save(folder / "stretch.npz")
+        measured = {"stretch": self.stretch, "pairs": self.pairs, "reach": self.reach}
+        for name, proven in measured.items():
+            if proven is not None:
+                proven.save(folder / f"{name}.npz")
+        if self.inputs is not None and any(proven is not None for proven in measured.values()):
             _write_features(folder / "features", self.inputs.examples)
             if self.inputs.held_out is not None:
                 _write_features(folder / "calibration", self.inputs.held_out)

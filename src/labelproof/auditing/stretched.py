@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.document import Bar, Dead, Instructive, PairApart, StretchFacts
-from labelproof.auditing.groups import rounded_down, rounded_up
+from labelproof.auditing.document import CHECK_PAIRS, CHECK_STRETCH, Dead, Instructive, PairApart, StretchFacts
+from labelproof.auditing.groups import rounded_down, told_bar
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
+from labelproof.proof.pair_result import PairStretch
 from labelproof.proof.regions import OutputLayer
-from labelproof.proof.stretch_bar import CONFIDENCE, predicted_sets
+from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.proof.stretch_result import SetStretch, Stretch
 from labelproof.stretching.measuring import measure
 from labelproof.stretching.pairs import find_dead, measure_pairs
@@ -40,9 +41,10 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Stretched:
-    """The proven stretch of the distinct sets, what the document says of it, and remarks."""
+    """The proven stretch of the distinct sets and of pairs of labels, what the document says of them, and remarks."""
 
     stretch: Stretch
+    pairs: PairStretch | None
     facts: StretchFacts
     notes: tuple[str, ...] = ()
 
@@ -83,13 +85,13 @@ def stretch_of_data(
     predictions = _Predictions(plain, examples, inputs, k)
     beyond = s.lower > 1 if s.bar is None else s.beyond
     is_exact = predictions.exact(judged)
-    pairs, note = _pairs(plain, judged, examples, how)
+    measured, note = _measured_pairs(plain, judged, examples, how)
     facts: Any = {  # which `reading` checks to be of this form
         "examples": len(examples),
         "source": inputs.source,
         "sha256": examples.sha256,
         "held_out": inputs.held_out_source,
-        "bar": None if s.bar is None else _bar(s),
+        "bar": None if s.bar is None else told_bar(s.bar),
         "beyond_sets": int(beyond.sum()),
         "beyond_examples": int(judged.counts[beyond].sum()),
         "all_examples": int(judged.counts.sum()),
@@ -97,13 +99,14 @@ def stretch_of_data(
         "exact": None if is_exact is None else sum(is_exact.values()),
         "predicted": None if is_exact is None else len(is_exact),
         "instructive": list(_instructive(s, beyond, judged, predictions, inputs)),
-        **pairs,
+        **_pairs(measured),
         **_dead(plain, judged, examples, predictions),
         "inputs": len(predictions.sets) if predictions.sets is not None else 0,
         "narrow": list(narrow),
-        "check_command": inputs.check_command,
+        "check_command": inputs.proven_by(CHECK_STRETCH),
+        "check_pairs": None if measured is None else inputs.proven_by(CHECK_PAIRS),
     }
-    return Stretched(s, facts, (note,) if note else ())
+    return Stretched(s, measured, facts, (note,) if note else ())
 
 
 class _Predictions:
@@ -140,21 +143,6 @@ def _rows_of(judged: Judged, chosen: npt.NDArray[np.bool_], known: dict[int, boo
     for row, active in zip(judged.rows.tolist(), judged.of_rows, strict=True):
         if row in known and active.tobytes() in keys:
             yield row
-
-
-def _bar(s: Stretch) -> Bar:
-    bar = s.bar
-    assert bar is not None  # noqa: S101 - the caller looked
-    return {
-        "value": rounded_up(bar.value),
-        "alpha": bar.alpha,
-        "confidence": CONFIDENCE,
-        "n": bar.n,
-        "rank": bar.rank,
-        "sha256": bar.sha256,
-        "statement": bar.statement,
-        "assumption": bar.assumption,
-    }
 
 
 def _instructive(
@@ -278,17 +266,22 @@ def _first_rows(judged: Judged, predictions: _Predictions) -> dict[bytes, int]:
     return found
 
 
-def _pairs(
+def _measured_pairs(
     layer: OutputLayer, judged: Judged, examples: Examples, how: dict[str, Any]
-) -> tuple[dict[str, Any], str | None]:
-    """Return the part of the document on pairs of labels, and a remark where they are too many."""
-    none: dict[str, Any] = {"n_pairs": None, "n_apart": None, "pairs": []}
+) -> tuple[PairStretch | None, str | None]:
+    """Return the stretch of the pairs of labels that occur, and a remark where they are too many."""
     if layer.rule != "sigmoid":
-        return none, None
+        return None, None
     try:
-        found = measure_pairs(layer, judged.of_rows, examples, **how)
+        return measure_pairs(layer, judged.of_rows, examples, **how), None
     except ValueError as error:
-        return none, f"Pairs of labels were not measured: {error}."
+        return None, f"Pairs of labels were not measured: {error}."
+
+
+def _pairs(found: PairStretch | None) -> dict[str, Any]:
+    """Return the part of the document on pairs of labels."""
+    if found is None:
+        return {"n_pairs": None, "n_apart": None, "pairs": []}
     some: list[PairApart] = [
         {
             "labels": found.pairs[i].tolist(),
@@ -297,7 +290,7 @@ def _pairs(
         }
         for i in found.apart[:MOST_LISTED].tolist()
     ]
-    return {"n_pairs": len(found), "n_apart": len(found.apart), "pairs": some}, None
+    return {"n_pairs": len(found), "n_apart": len(found.apart), "pairs": some}
 
 
 def _dead(layer: OutputLayer, judged: Judged, examples: Examples, predictions: _Predictions) -> Any:

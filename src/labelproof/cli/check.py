@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from labelproof.cli.console import console, plural, print_json, progress_wanted
-from labelproof.cli.feature_files import Calibration, check_stretch
+from labelproof.cli.feature_files import Calibration, check_measured
 from labelproof.cli.options import FORMATS, AsJson, Bias, Jobs, WeightKey
 from labelproof.errors import CertificateError
 
@@ -16,7 +16,7 @@ __all__ = ["check"]
 
 def check(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="File that verify or stretch saved.", show_default=False)
+        Path, typer.Argument(metavar="RESULT", help="File that verify, stretch or audit saved.", show_default=False)
     ],
     weights: Annotated[
         Path, typer.Option("--weights", "-w", help=f"The layer that was verified: {FORMATS}.", show_default=False)
@@ -25,7 +25,9 @@ def check(
     bias: Bias = None,
     features: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The features, for a result of labelproof stretch.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="The features, for a stretch, pairs of labels or a reach.", show_default=False
+        ),
     ] = None,
     calibration: Calibration = None,
     jobs: Jobs = None,
@@ -39,7 +41,7 @@ def check(
 
     if features is not None:
         layer = read_layer(weights, weight_key=weight_key, bias=bias)
-        check_stretch(files.existing(result), layer.weight, layer.bias, features, calibration, jobs, as_json)
+        check_measured(files.existing(result), layer, features, calibration, jobs, as_json)
         return
     names = load_label_names(files.existing(result))  # their number tells which side of a sparse matrix is the labels
     layer = read_layer(weights, weight_key=weight_key, bias=bias, n_labels=None if names is None else len(names))

@@ -39,12 +39,12 @@ def _verify() -> None:
 
 def _measure_reach() -> None:
     from labelproof.auditing.label_sets import from_lists
-    from labelproof.auditing.reach import measure_reach, whiten
     from labelproof.proof.regions import make_layer
+    from labelproof.stretching.reach import find_reach, whiten
 
     rng = np.random.default_rng(0)
     layer = make_layer(rng.standard_normal((6, 3)))
-    measure_reach(layer, from_lists([[0], [1, 2]], 6), whiten(rng.standard_normal((20, 3))), n_jobs=1)
+    find_reach(layer, from_lists([[0], [1, 2]], 6), whiten(rng.standard_normal((20, 3))), n_jobs=1)
 
 
 def _stretch() -> None:

@@ -15,8 +15,9 @@ from labelproof.cli.options import AsJson, Bias, Jobs, LabelColumn, LabelNames, 
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
+    from labelproof.proof.pair_result import PairStretch
     from labelproof.proof.stretch_result import Stretch
-    from labelproof.stretching.pairs import DeadLabel, PairStretch
+    from labelproof.stretching.pairs import DeadLabel
 
 __all__ = ["stretch"]
 
@@ -46,6 +47,9 @@ def stretch(
     ties: InactiveTies = "inactive",
     k: Annotated[int | None, typer.Option("-k", help="Labels of a prediction, for topk.", show_default=False)] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Also the pairs of labels, and dead labels.")] = False,
+    every_pair: Annotated[
+        bool, typer.Option("--every-pair", help="As --pairs, also of pairs that do not occur; up to a million.")
+    ] = False,
     part: Part = None,
     label_column: LabelColumn = None,
     weight_key: WeightKey = None,
@@ -64,6 +68,7 @@ def stretch(
     layer, names = read_model(model, weight_key, bias, label_names)
     data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ())
     options = _options(layer, rule, thresholds)
+    pairs = pairs or every_pair
     if pairs and options["rule"] != "sigmoid":
         raise ValueError(f"--pairs goes with the rule sigmoid only, got {options['rule']}")
     known = read_features(features)
@@ -84,11 +89,13 @@ def stretch(
     together, dead = None, None
     if pairs:
         like = {"bias": layer.bias, "thresholds": options["thresholds"]}
-        together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, n_jobs=jobs)
+        together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, every=every_pair, n_jobs=jobs)
         dead = labelproof.dead_labels(layer.weight, data.sets, known, **like)
     seconds = time.perf_counter() - start
     if output is not None:
         s.save(output)
+        if together is not None:
+            together.save(output.with_name(f"{output.stem}-pairs.npz"))
     called = list(data.names or names or [str(i) for i in range(layer.n_labels)])
     if as_json:
         print_json({**_report(s), **_of_pairs(together, dead, called), "seconds": round(seconds, 3)})
@@ -97,7 +104,8 @@ def stretch(
     if together is not None and dead is not None:
         _print_pairs(together, dead, called)
     if output is not None:
-        console().print(f"Saved to {output}. To prove it again: labelproof check, with --features.")
+        where = f"{output}" if together is None else f"{output} and {output.stem}-pairs.npz"
+        console().print(f"Saved to {where}. To prove it again: labelproof check, with --features.")
 
 
 def _options(layer: "ImportedLayer", rule: str | None, thresholds: str | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from labelproof.auditing.assumptions import AS_FOUND, assume, hold_narrow
 from labelproof.auditing.inside import bounds_only
+from labelproof.auditing.narrow import in_the_middle
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
@@ -67,6 +68,8 @@ class Prover:
         The classifier.
     size
         How many labels its rule gives to every example, where that is fixed.
+    n_narrow
+        How many features are held where they are, since they hardly vary in real inputs.
 
     Attributes
     ----------
@@ -74,13 +77,13 @@ class Prover:
         In the form that margins are computed from.
     """
 
-    def __init__(self, layer: OutputLayer, size: int | None = None) -> None:
+    def __init__(self, layer: OutputLayer, size: int | None = None, n_narrow: int = 0) -> None:
         if has_features_to_spare(layer):
             raise ValueError(
                 f"the explorer needs a layer of fewer features for its {layer.n_labels} labels, got {layer.d}: "
                 "labelproof audit takes it"
             )
-        self.layer, self.size = layer, size
+        self.layer, self.size, self.n_narrow = layer, size, n_narrow
         self._prepared = prepare(layer)
         # see `Question.plain`: conflicts without the sum of the support say more
         self._plain = prepare(replace(layer, rule="topk")) if layer.rule == "sparsemax" else self._prepared
@@ -157,19 +160,22 @@ def make_prover(
 ) -> Prover:
     """Prepare an imported layer; rule, thresholds and domain are the model's own unless others are asked for.
 
-    Features that hardly vary in real inputs are held within their range, as in an audit.
+    Features that hardly vary in real inputs are held in the middle of their range: what is possible there is so in an
+    audit, which gives them all of it.
     """
     assumed = assume(source, rule=rule, thresholds=thresholds, domain=domain)
     if isinstance(domain, str) and domain == AS_FOUND:
         assumed = bounds_only(assumed, source.n_features, what="The explorer")
     elif read_domain(domain, source.n_features).balls:
         raise ValueError(f"the explorer takes domains of bounds only, got {domain!r}: labelproof audit takes it")
+    narrow: list[int] = []
     if inputs is not None and isinstance(domain, str) and domain == AS_FOUND:
-        assumed, _ = hold_narrow(assumed, inputs, source.n_features)
+        assumed, narrow = hold_narrow(assumed, inputs, source.n_features)
+        assumed = replace(assumed, domain=in_the_middle(assumed.domain, narrow)) if narrow else assumed
     options: dict[str, Any] = {"bias": source.bias, "ties": ties, "domain": assumed.domain}
     if isinstance(assumed.rule, str):
         layer = make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options)  # type: ignore[arg-type] # it says which
-        return Prover(layer, assumed.size)
+        return Prover(layer, assumed.size, len(narrow))
     geometry = getattr(assumed.rule, "geometry", None)
     name = type(assumed.rule).__name__
     if geometry is None:
@@ -178,9 +184,8 @@ def make_prover(
         raise ValueError(f"thresholds must be left to the rule, got both thresholds and {name}")
     cuts = geometry.logit_cuts(source.n_labels) if geometry.rule == "sigmoid" else None
     temperature = geometry.temperature or 1.0
-    return Prover(
-        make_layer(source.weight, rule=geometry.rule, theta=cuts, temperature=temperature, **options), geometry.size
-    )
+    layer = make_layer(source.weight, rule=geometry.rule, theta=cuts, temperature=temperature, **options)
+    return Prover(layer, geometry.size, len(narrow))
 
 
 def _never_alone(closest: tuple[Boundary, ...]) -> tuple[Boundary, ...]:

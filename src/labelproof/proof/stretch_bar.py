@@ -6,15 +6,30 @@ than r of the n would lie there with a probability over 95 %. r depends on n and
 Trusted code: what is said of all predictions rests on this.
 """
 
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr
 
-from labelproof.proof.examples import Examples
+from labelproof.errors import CertificateError
+from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 
-__all__ = ["ASSUMPTION", "CONFIDENCE", "bar_rank", "bar_value", "least_alpha", "predicted_sets", "statement"]
+__all__ = [
+    "ASSUMPTION",
+    "CONFIDENCE",
+    "Bar",
+    "Measured",
+    "bar_rank",
+    "bar_value",
+    "least_alpha",
+    "make_bar",
+    "predicted_sets",
+    "statement",
+]
 
 Floats = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -97,3 +112,90 @@ def statement(alpha: float) -> str:
     """
     share = f"{100 * alpha:.10g} %"
     return f"With 95 % confidence, all sets beyond the bar together get at most {share} of this model's predictions."
+
+
+class Measured(Protocol):
+    """Label sets with an upper bound each, of a stretch or a reach."""
+
+    @property
+    def layer(self) -> OutputLayer:
+        """The layer that predicts them."""
+
+    @property
+    def label_sets(self) -> LabelSets:
+        """The sets."""
+
+    @property
+    def upper(self) -> Floats:
+        """Their upper bounds."""
+
+    def __len__(self) -> int: ...
+
+
+M = TypeVar("M", bound=Measured)
+
+
+@dataclass(frozen=True, eq=False)
+class Bar(Generic[M]):
+    """A stretch, or a reach, beyond which at most a share of the model's predictions lie, with 95 % confidence.
+
+    Attributes
+    ----------
+    value
+        The bar: the (rank + 1)-th largest upper bound of n predictions.
+    alpha, n, rank
+        The share, the number of held-out inputs, and how many of their predictions may lie beyond the bar.
+    sha256
+        Hash of the features of the held-out inputs.
+    k
+        Number of labels of each prediction, under the rule topk.
+    predicted
+        The stretch, or the reach, of the sets predicted for these inputs, in their order.
+    """
+
+    value: float
+    alpha: float
+    n: int
+    rank: int
+    sha256: str
+    k: int | None
+    predicted: M = field(repr=False)
+
+    @property
+    def statement(self) -> str:
+        """What the bar says, no more and no less."""
+        return statement(self.alpha)
+
+    @property
+    def assumption(self) -> str:
+        """Under what conditions it says so."""
+        return ASSUMPTION
+
+    def check(self, calibration: Any = None) -> None:
+        """Raise a CertificateError if the bar does not follow from its predictions, or these not from their inputs."""
+        d = self.predicted.layer.d
+        fault = self.fault(None if calibration is None else read_examples(calibration, d, name="calibration"))
+        if fault is not None:
+            raise CertificateError(f"the bar is not proven: {fault}")
+
+    def fault(self, calibration: Examples | None) -> str | None:
+        """Return what is wrong with the bar, given the proven stretch of the predictions and perhaps their inputs."""
+        if len(self.predicted) != self.n or self.rank != bar_rank(self.n, self.alpha):
+            return f"expected bounds of {self.n} predictions and their rank, got {len(self.predicted)}, {self.rank}"
+        if self.value != bar_value(self.predicted.upper, self.alpha):
+            return f"expected {bar_value(self.predicted.upper, self.alpha)}, got {self.value}"
+        if calibration is None:
+            return None
+        if calibration.sha256 != self.sha256:
+            return "expected the inputs that it was made from, got others (the sha256 of their features differs)"
+        sets, found = predicted_sets(self.predicted.layer, calibration, k=self.k), self.predicted.label_sets
+        if not (np.array_equal(sets.indptr, found.indptr) and np.array_equal(sets.indices, found.indices)):
+            return "expected the sets that are predicted for its inputs, got others"
+        return None
+
+
+def make_bar(predicted: M, held_out: Examples, alpha: float, k: int | None = None) -> Bar[M]:
+    """Return the bar that the sets predicted for held-out inputs give."""
+    n = len(held_out)
+    value = bar_value(predicted.upper, alpha)
+    return Bar(value, float(alpha), n, bar_rank(n, alpha), held_out.sha256, k, predicted)

@@ -29,10 +29,27 @@ from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.examples import Examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, exact_offset, integers
-from labelproof.proof.rounding import TINY, UNIT, bounded_logits, float_rows, relative_error, scaled_point
+from labelproof.proof.rounding import (
+    TINY,
+    UNIT,
+    FloatRows,
+    bounded_logits,
+    float_rows,
+    relative_error,
+    scaled_point,
+)
 from labelproof.proof.witnesses import witness_faults
 
-__all__ = ["Mixture", "StretchBounds", "Weighted", "exact_lower", "exact_mixture", "pinned_layer", "weighted_sums"]
+__all__ = [
+    "Mixture",
+    "StretchBounds",
+    "Weighted",
+    "are_predicted",
+    "exact_lower",
+    "exact_mixture",
+    "pinned_layer",
+    "weighted_sums",
+]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -112,15 +129,7 @@ class StretchBounds:
         """Return for which sets floating point shows that their mixtures are predicted as them."""
         with np.errstate(all="ignore"):
             points, errors = zip(*(self._point(*mixtures[i]) for i in which), strict=True)
-        scaled = [scaled_point(self.layer, x) for x in points]
-        products = np.array([point.v for point in scaled]) @ self.floats.rows.T  # (m, n_labels)
-        certain = []
-        for i, point, z, error in zip(which, scaled, products, errors, strict=True):
-            logits = bounded_logits(self.floats, point, z)
-            off = 1.01 * float(np.ldexp(error, -point.exponent)) + TINY
-            slack = self.slacks * (logits.slack + off * self.floats.norms)
-            certain.append(bool(_is_predicted(self.layer, sets[i], z, slack)))
-        return certain
+        return are_predicted(self.layer, self.floats, sets.take(which), points, errors, slacks=self.slacks)
 
     def _point(self, which: Indices, weights: Floats) -> tuple[Floats, float]:
         """Return c + Σ λ_j (f_j − c) and a bound on the norm of its error."""
@@ -138,6 +147,27 @@ class StretchBounds:
     def conflict_faults(self, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
         """Return, for each set, None if its conflict proves that its stretch is infinite, else what is wrong."""
         return conflict_faults(self.pinned, sets, conflicts)
+
+
+def are_predicted(
+    layer: OutputLayer,
+    floats: FloatRows,
+    sets: LabelSets,
+    points: Sequence[Floats],
+    errors: Sequence[float],
+    *,
+    slacks: float = 1.0,
+) -> list[bool]:
+    """Return for which sets floating point shows that they are predicted at every x as near to their point as said."""
+    scaled = [scaled_point(layer, x) for x in points]
+    products = np.array([point.v for point in scaled]) @ floats.rows.T  # (m, n_labels)
+    certain = []
+    for active, point, z, error in zip(sets, scaled, products, errors, strict=True):
+        logits = bounded_logits(floats, point, z)
+        off = 1.01 * float(np.ldexp(error, -point.exponent)) + TINY
+        slack = slacks * (logits.slack + off * floats.norms)
+        certain.append(bool(_is_predicted(layer, active, z, slack)))
+    return certain
 
 
 def weighted_sums(

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from labelproof.errors import CertificateError
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import in_threads
-from labelproof.proof.examples import Examples, read_examples
+from labelproof.proof.examples import Examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, require_subnormals
-from labelproof.proof.stretch_bar import ASSUMPTION, bar_rank, bar_value, predicted_sets, statement
+from labelproof.proof.stretch_bar import Bar
 from labelproof.proof.stretch_bounds import StretchBounds, exact_lower, total
 
-__all__ = ["Bar", "SetStretch", "Stretch"]
+__all__ = ["SetStretch", "Stretch"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -47,60 +47,6 @@ class SetStretch:
     mixture: dict[int, float]
     weighted: dict[int, float]
     conflict: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Bar:
-    """A stretch beyond which at most a share of the model's predictions lie, with 95 % confidence.
-
-    Attributes
-    ----------
-    value
-        The bar: the (rank + 1)-th largest upper bound of n predictions.
-    alpha, n, rank
-        The share, the number of held-out inputs, and how many of their predictions may lie beyond the bar.
-    sha256
-        Hash of the features of the held-out inputs.
-    k
-        Number of labels of each prediction, under the rule topk.
-    predicted
-        The stretch of the sets predicted for these inputs, in their order.
-    """
-
-    value: float
-    alpha: float
-    n: int
-    rank: int
-    sha256: str
-    k: int | None
-    predicted: "Stretch" = field(repr=False)
-
-    @property
-    def statement(self) -> str:
-        """What the bar says, no more and no less."""
-        return statement(self.alpha)
-
-    @property
-    def assumption(self) -> str:
-        """Under what conditions it says so."""
-        return ASSUMPTION
-
-    def fault(self, calibration: Examples | None) -> str | None:
-        """Return what is wrong with the bar, given the proven stretch of the predictions and perhaps their inputs."""
-        if len(self.predicted) != self.n or self.rank != bar_rank(self.n, self.alpha):
-            return (
-                f"expected the stretch of {self.n} predictions and their rank, got {len(self.predicted)}, {self.rank}"
-            )
-        if self.value != bar_value(self.predicted.upper, self.alpha):
-            return f"expected {bar_value(self.predicted.upper, self.alpha)}, got {self.value}"
-        if calibration is None:
-            return None
-        if calibration.sha256 != self.sha256:
-            return "expected the inputs that it was made from, got others (the sha256 of their features differs)"
-        sets, found = predicted_sets(self.predicted.layer, calibration, k=self.k), self.predicted.label_sets
-        if not (np.array_equal(sets.indptr, found.indptr) and np.array_equal(sets.indices, found.indices)):
-            return "expected the sets that are predicted for its inputs, got others"
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +89,7 @@ class Stretch(Sequence[SetStretch]):
     multipliers: Floats = field(repr=False)
     conflict_ptr: Indices = field(repr=False)
     conflict_rows: Indices = field(repr=False)
-    bar: Bar | None = None
+    bar: "Bar[Stretch] | None" = None
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -235,10 +181,7 @@ class Stretch(Sequence[SetStretch]):
                     "the bar is not proven: expected predictions of this layer, among these examples"
                 )
             self.bar.predicted.check(exact=exact, n_jobs=n_jobs)
-            held_out = None if calibration is None else read_examples(calibration, self.layer.d, name="calibration")
-            fault = self.bar.fault(held_out)
-            if fault is not None:
-                raise CertificateError(f"the bar is not proven: {fault}")
+            self.bar.check(calibration)
 
     def _faults(self, bounds: StretchBounds, some: list[int], exact: bool) -> list[str | None]:
         """Return what is wrong with the bounds of some sets, or None for each."""

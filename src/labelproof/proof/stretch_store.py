@@ -1,30 +1,27 @@
-"""Results of `stretch` on disk: one .npz file without pickles, tied to weights and features by their hashes.
+"""Results of `stretch` on disk: label sets, bounds and evidence, as `measured_store` keeps them."""
 
-The file holds label sets, bounds and evidence, and the centre of the features, but neither weights nor features:
-whoever loads it gives those. Nothing in it is trusted; `Stretch.check` proves the bounds.
-"""
-
-import json
-import math
 import os
-from importlib.metadata import version as installed_version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.errors import DataFormatError
-from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
-from labelproof.proof.examples import Examples, read_examples
-from labelproof.proof.regions import OutputLayer, make_layer
-from labelproof.proof.store import _label_sets, _replacing, _require, _require_offset, sha256_of
-from labelproof.proof.stretch_result import Bar, Stretch
+from labelproof.foundation.array_files import told_in_one_sentence
+from labelproof.proof.measured_store import (
+    BAR,
+    Stored,
+    load_measured,
+    make_bar_again,
+    save_measured,
+    sets_arrays,
+    take_arrays,
+)
+from labelproof.proof.stretch_bar import Bar
+from labelproof.proof.stretch_result import Stretch
 
-__all__ = ["load_stretch", "save_stretch"]
+__all__ = ["FORMAT", "load_stretch", "save_stretch"]
 
-Array = npt.NDArray[Any]
-FORMAT, VERSION = "labelproof stretch", 1
+FORMAT = "labelproof stretch"
 _ARRAYS = {
     "lower": np.float64,
     "upper": np.float64,
@@ -37,43 +34,17 @@ _ARRAYS = {
     "conflict_ptr": np.int64,
     "conflict_rows": np.int64,
 }
-_LAYER_ARRAYS = ("offset", "offset_error", "theta")
-_BAR = "bar_"  # begins the names of the arrays of the predictions behind a bar
 
 
 def save_stretch(result: Stretch, path: str | os.PathLike[str]) -> None:
-    """Write bounds and evidence to one file, in one step: it is there complete, or as it was before."""
-    layer, bar = result.layer, result.bar
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "written_by": f"labelproof {installed_version('labelproof')}",
-        "n_labels": layer.n_labels,
-        "d": layer.d,
-        "n_examples": len(result.examples),
-        "weight_sha256": sha256_of(layer.weight),
-        "features_sha256": result.examples.sha256,
-        "rule": layer.rule,
-        "ties": layer.ties,
-        "bar": None if bar is None else {name: getattr(bar, name) for name in _BAR_FIELDS},
-    }
-    arrays = {
-        "header": np.frombuffer(json.dumps(header).encode(), np.uint8),
-        "centre": result.examples.centre,
-        **_arrays(result, ""),
-        **({} if bar is None else _arrays(bar.predicted, _BAR)),
-        **{name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None},
-    }
-    with _replacing(Path(path)) as stream:
-        np.savez_compressed(stream, allow_pickle=False, **arrays)
+    """Write bounds and evidence to one file."""
+    bar = result.bar
+    arrays = _arrays(result, "") | ({} if bar is None else _arrays(bar.predicted, BAR))
+    save_measured(path, FORMAT, result.layer, result.examples, arrays, bar)
 
 
-_BAR_FIELDS = {"value": float, "alpha": float, "n": int, "rank": int, "sha256": str, "k": int | None}
-
-
-def _arrays(result: Stretch, prefix: str) -> dict[str, Array]:
-    sets = {"indptr": result.label_sets.indptr, "indices": result.label_sets.indices}
-    return {prefix + name: array for name, array in {**sets, **{a: getattr(result, a) for a in _ARRAYS}}.items()}
+def _arrays(result: Stretch, prefix: str) -> dict[str, npt.NDArray[Any]]:
+    return sets_arrays(result.label_sets, prefix) | {prefix + name: getattr(result, name) for name in _ARRAYS}
 
 
 def load_stretch(path: str | os.PathLike[str], weight: Any, features: Any, *, bias: Any = None) -> Stretch:
@@ -108,82 +79,15 @@ def load_stretch(path: str | os.PathLike[str], weight: Any, features: Any, *, bi
     ...     again = load_stretch(f"{folder}/stretch.npz", weight, features)
     >>> again.check()
     """
-    name = Path(path).name
-    arrays = read_arrays(path)
-    header = _header(name, arrays)
-    layer = _layer(name, header, arrays, weight, bias)
-    examples = _examples(name, header, arrays, features)
-    with told_in_one_sentence(name):
-        bar = None if header["bar"] is None else _bar(header["bar"], arrays, layer, examples)
-        return _result(arrays, "", layer, examples, bar)
+    stored = load_measured(path, FORMAT, weight, features, bias=bias)
+    with told_in_one_sentence(stored.name):
+        bar = None if stored.bar is None else make_bar_again(stored.bar, _result(stored, BAR, None))
+        return _result(stored, "", bar)
 
 
-def _header(name: str, arrays: dict[str, Array]) -> dict[str, Any]:
-    if "header" not in arrays:
-        raise DataFormatError(f"{name}: expected a result of labelproof stretch, got another .npz file")
-    with told_in_one_sentence(name):
-        _require(arrays["header"].dtype == np.uint8 and arrays["header"].ndim == 1, "header", "bytes of JSON")
-        header: dict[str, Any] = json.loads(arrays["header"].tobytes().decode())
-        if header["format"] != FORMAT or header["version"] != VERSION:
-            raise DataFormatError(
-                f"{name}: expected the format {FORMAT!r}, version {VERSION}, "
-                f"got {header['format']!r}, version {header['version']!r}"
-            )
-        for field in ("n_labels", "d", "n_examples"):
-            _require(isinstance(header[field], int), field, "a whole number")
-        for field in ("weight_sha256", "features_sha256"):
-            _require(isinstance(header[field], str), field, "a hash")
-        _require(header["rule"] in ("sigmoid", "topk"), "rule", "sigmoid or topk")
-        _require(header["ties"] in ("open", "inactive"), "ties", "a known treatment of ties")
-    return header
-
-
-def _layer(name: str, header: dict[str, Any], arrays: dict[str, Array], weight: Any, bias: Any) -> OutputLayer:
-    shape = (header["n_labels"], header["d"])
-    if np.shape(weight) != shape:
-        raise DataFormatError(f"{name}: made for a weight of shape {shape}, got {np.shape(weight)}")
-    theta = arrays.get("theta")
-    with told_in_one_sentence(name):
-        ok = theta is None or (theta.shape == shape[:1] and theta.dtype == np.float64 and np.isfinite(theta).all())
-        _require(bool(ok), "theta", "one finite number a label")
-    layer = make_layer(weight, bias=bias, theta=theta, rule=header["rule"], ties=header["ties"])
-    if sha256_of(layer.weight) != header["weight_sha256"]:
-        raise DataFormatError(f"{name}: made for another weight of the same shape (the sha256 of its numbers differs)")
-    with told_in_one_sentence(name):
-        _require_offset(name, layer, arrays.get("offset"), arrays.get("offset_error"))
-    return layer
-
-
-def _examples(name: str, header: dict[str, Any], arrays: dict[str, Array], features: Any) -> Examples:
-    with told_in_one_sentence(name):
-        centre = arrays["centre"]
-        _require(centre.shape == (header["d"],) and centre.dtype == np.float64, "centre", "one number a feature")
-        _require(bool(np.isfinite(centre).all()), "centre", "finite numbers")
-    examples = read_examples(features, header["d"], centre=centre)
-    if len(examples) != header["n_examples"]:
-        raise DataFormatError(f"{name}: made for features of {header['n_examples']:,} examples, got {len(examples):,}")
-    if examples.sha256 != header["features_sha256"]:
-        raise DataFormatError(f"{name}: made for other features (the sha256 of their numbers differs)")
-    return examples
-
-
-def _bar(fields: dict[str, Any], arrays: dict[str, Array], layer: OutputLayer, examples: Examples) -> Bar:
-    for field, kind in _BAR_FIELDS.items():
-        _require(isinstance(fields[field], kind), f"bar's {field}", "another type")
-    _require(0 < fields["alpha"] < 1 and not math.isnan(fields["value"]), "bar", "a share and a number")
-    predicted = _result(arrays, _BAR, layer, examples, None)
-    return Bar(**{name: fields[name] for name in _BAR_FIELDS}, predicted=predicted)
-
-
-def _result(arrays: dict[str, Array], prefix: str, layer: OutputLayer, examples: Examples, bar: Bar | None) -> Stretch:
-    stored = {}
-    for name, dtype in {**_ARRAYS, "indptr": np.int64, "indices": np.int64}.items():
-        array = arrays.get(prefix + name)
-        ok = array is not None and array.dtype == dtype and array.ndim == 1
-        _require(ok, prefix + name, f"an array of {np.dtype(dtype)} with one axis")
-        stored[name] = array
-    sets = _label_sets(stored.pop("indptr"), stored.pop("indices"), layer.n_labels)  # type: ignore[arg-type] # checked
-    result = Stretch(layer, sets, examples, **stored, bar=bar)  # type: ignore[arg-type]
+def _result(stored: Stored, prefix: str, bar: Bar[Stretch] | None) -> Stretch:
+    arrays: dict[str, Any] = take_arrays(stored.arrays, _ARRAYS, prefix)
+    result = Stretch(stored.layer, stored.label_sets(prefix), stored.examples, **arrays, bar=bar)
     fault = result.frame_fault()
     if fault is not None:
         raise ValueError(fault)

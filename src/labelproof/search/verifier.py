@@ -12,8 +12,8 @@ from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.radius_bounds import LEAST_BOX, MOST_BOX
 from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.result import Verification
-from labelproof.search.engine import decide
 from labelproof.search.findings import pack
+from labelproof.search.narrow_bounds import decide_narrow_first
 from labelproof.search.radius import as_floats, measure_radii
 from labelproof.search.whitened import decide_by_candidates_first
 
@@ -131,7 +131,7 @@ def verify(
     _require_size(sets, rule)
     with progress_bar("verifying", len(sets), show=progress) as advance:
         how = {"n_jobs": n_jobs, "advance": advance}
-        search = partial(decide, layer, time_limit=time_limit, **how)
+        search = partial(decide_narrow_first, layer, time_limit=time_limit, **how)
         evidence = decide_by_candidates_first(layer, sets, search, **how)
     v = replace(pack(layer, sets, evidence, keep=certify), eps=float(eps))
     if not radius:

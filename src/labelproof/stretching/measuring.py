@@ -10,12 +10,12 @@ from labelproof.foundation.progress import progress_bar
 from labelproof.proof.examples import Examples, each_row, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer, Rule, Ties, make_layer
-from labelproof.proof.stretch_bar import bar_rank, bar_value, predicted_sets
+from labelproof.proof.stretch_bar import Bar, bar_rank, make_bar, predicted_sets
 from labelproof.proof.stretch_bounds import StretchBounds
-from labelproof.proof.stretch_result import Bar, Stretch
+from labelproof.proof.stretch_result import Stretch
 from labelproof.stretching.search import SLACKS, Evidence, find_evidence
 
-__all__ = ["measure", "stretch"]
+__all__ = ["each_once", "flat_parts", "measure", "read_held_out", "stretch"]
 
 
 def stretch(
@@ -105,16 +105,16 @@ def measure(
     """Measure the stretch for a layer that is held already; see `stretch`."""
     bounds = StretchBounds(layer, examples, slacks=SLACKS)
     _require_some_label(layer, examples)
-    held_out = None if calibration is None else _held_out(calibration, examples, alpha)
+    held_out = None if calibration is None else read_held_out(calibration, examples, alpha)
     predicted = None if held_out is None else predicted_sets(layer, held_out, k=k)
-    distinct, places = _distinct(sets, predicted)
+    distinct, places = each_once(sets, predicted)
     with progress_bar("measuring", len(distinct), show=progress) as advance:
         found = find_evidence(bounds, distinct, tolerance=tolerance, n_jobs=n_jobs, advance=advance)
     evidence = [found[place] for place in places]
     bar = None
     if held_out is not None and predicted is not None:
         of_predictions = _pack(layer, predicted, examples, evidence[len(sets) :], None)
-        bar = _bar(of_predictions, held_out, alpha, k if layer.rule == "topk" else None)
+        bar = make_bar(of_predictions, held_out, alpha, k if layer.rule == "topk" else None)
     return _pack(layer, sets, examples, evidence[: len(sets)], bar)
 
 
@@ -132,7 +132,8 @@ def _require_some_label(layer: OutputLayer, examples: Examples) -> None:
     )
 
 
-def _held_out(calibration: Any, examples: Examples, alpha: float) -> Examples:
+def read_held_out(calibration: Any, examples: Examples, alpha: float) -> Examples:
+    """Hold the inputs of a bar, which must be enough for its share, and none of them an example."""
     held_out = read_examples(calibration, examples.d, name="calibration")
     bar_rank(len(held_out), alpha)  # says if there are too few
     known = {row.tobytes() for row in each_row(examples)}
@@ -145,7 +146,7 @@ def _held_out(calibration: Any, examples: Examples, alpha: float) -> Examples:
     return held_out
 
 
-def _distinct(sets: LabelSets, others: LabelSets | None) -> tuple[LabelSets, list[int]]:
+def each_once(sets: LabelSets, others: LabelSets | None) -> tuple[LabelSets, list[int]]:
     """Return each set of two lists once, and the place of every one among them."""
     every = [active for some in (sets, others) if some is not None for active in some]
     numbers: dict[bytes, int] = {}
@@ -157,17 +158,11 @@ def _distinct(sets: LabelSets, others: LabelSets | None) -> tuple[LabelSets, lis
     return LabelSets(sets.n_labels, indptr, np.concatenate([np.empty(0, np.int64), *flat])), places
 
 
-def _bar(predicted: Stretch, held_out: Examples, alpha: float, k: int | None) -> Bar:
-    n = len(held_out)
-    value = bar_value(predicted.upper, alpha)
-    return Bar(value, float(alpha), n, bar_rank(n, alpha), held_out.sha256, k, predicted)
-
-
 def _pack(
-    layer: OutputLayer, sets: LabelSets, examples: Examples, evidence: list[Evidence], bar: Bar | None
+    layer: OutputLayer, sets: LabelSets, examples: Examples, evidence: list[Evidence], bar: Bar[Stretch] | None
 ) -> Stretch:
-    mixtures = _flat([found.mixture[0] for found in evidence], np.int64)
-    weighted = _flat([found.weighted[0] for found in evidence], np.int64)
+    mixtures = flat_parts([found.mixture[0] for found in evidence], np.int64)
+    weighted = flat_parts([found.weighted[0] for found in evidence], np.int64)
     return Stretch(
         layer,
         sets,
@@ -175,14 +170,15 @@ def _pack(
         np.array([found.lower for found in evidence], np.float64),
         np.array([found.upper for found in evidence], np.float64),
         *mixtures,
-        _flat([found.mixture[1] for found in evidence], np.float64)[1],
+        flat_parts([found.mixture[1] for found in evidence], np.float64)[1],
         *weighted,
-        _flat([found.weighted[1] for found in evidence], np.float64)[1],
-        *_flat([found.conflict for found in evidence], np.int64),
+        flat_parts([found.weighted[1] for found in evidence], np.float64)[1],
+        *flat_parts([found.conflict for found in evidence], np.int64),
         bar,
     )
 
 
-def _flat(parts: list[npt.NDArray[Any]], dtype: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+def flat_parts(parts: list[npt.NDArray[Any]], dtype: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return where each part ends in one array of all, after a 0, and that array."""
     ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     return ends, np.concatenate([np.empty(0, dtype), *parts]).astype(dtype)

@@ -1,26 +1,25 @@
 """Pairs of labels that no mixture of the examples combines, and labels that are never predicted."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.errors import CertificateError
 from labelproof.foundation.compilation import announcing_compilation
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import in_threads, usable_cores
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.pair_bounds import MOST_LOGITS, LogitTable, logit_table
+from labelproof.proof.pair_result import PairStretch
 from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.stretching.pair_kernels import cover_pairs
 
-__all__ = ["DeadLabel", "PairStretch", "dead_labels", "find_dead", "measure_pairs", "stretch_pairs"]
+__all__ = ["DeadLabel", "dead_labels", "find_dead", "measure_pairs", "stretch_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -28,59 +27,6 @@ MOST_PAIRS = 1_000_000
 AT_ONCE = 1000
 MARGINS = (1e-5, 1e-3)  # of a label's scale, that logits keep from 0: the second where the first proves nothing
 SLACKS = 4.0  # times the rounding error that kept bounds leave, so that they hold again elsewhere
-
-
-@dataclass(frozen=True, eq=False)
-class PairStretch:
-    """The stretch of pairs of labels: both on, all others free.
-
-    Attributes
-    ----------
-    layer, examples_of
-        What was measured, and among which examples.
-    pairs
-        int64 (n, 2): two labels each, ascending.
-    counts
-        int64 (n,): in how many of the label sets given both are.
-    lower, upper
-        float64 (n,): proven bounds.
-    examples, weights
-        (n, 2): the two examples whose mixture has both labels on.
-    multipliers
-        float64 (n, 2): of the two labels, which prove the lower bound.
-    """
-
-    layer: OutputLayer = field(repr=False)
-    examples_of: Examples = field(repr=False)
-    pairs: Indices
-    counts: Indices
-    lower: Floats
-    upper: Floats
-    examples: Indices = field(repr=False)
-    weights: Floats = field(repr=False)
-    multipliers: Floats = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    @cached_property
-    def apart(self) -> Indices:
-        """Places of the pairs that no mixture of the examples combines, for certain; the most frequent first."""
-        places = np.flatnonzero(self.lower > 1)
-        return places[np.lexsort((-self.lower[places], -self.counts[places]))]
-
-    def check(self) -> None:
-        """Prove both bounds of every pair again, or raise a CertificateError."""
-        labels, places = np.unique(self.pairs, return_inverse=True)
-        table = logit_table(self.layer, self.examples_of, labels)
-        places = places.reshape(self.pairs.shape)
-        inside = (self.examples >= 0) & (self.examples < len(self.examples_of))
-        if not inside.all():
-            raise CertificateError(f"expected examples below {len(self.examples_of)}, got others")
-        wrong = np.flatnonzero(~(self.lower <= table.lowers(places, self.multipliers)))
-        wrong = np.union1d(wrong, np.flatnonzero(~(self.upper >= table.uppers(places, self.examples, self.weights))))
-        if len(wrong):
-            raise CertificateError(f"the stretch of the pair {self.pairs[wrong[0]].tolist()} is not proven")
 
 
 def stretch_pairs(

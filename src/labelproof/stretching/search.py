@@ -6,6 +6,7 @@ mixture reaches is handed to the verifier, whose conflict proves the stretch inf
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from threading import local
@@ -32,6 +33,7 @@ BLOCK = 64  # sets that are proven together
 MOST_ROUNDS = 80  # of the programme of one set
 POOLS = 12  # how often the pool may change
 VIOLATORS = 32  # examples that join for each set
+A_SET = 1024  # examples of a pool for each set: for a few sets the logits of all would take the longest
 PRICED = 64  # sets whose examples are ranked together
 CANDIDATES = 400  # examples that are looked at in double precision
 FAR, VERY_FAR = 1e3, 1e7  # how far the two searches look
@@ -109,13 +111,13 @@ class _Searcher:
     def search_pools(self, advance: Callable[[int], None]) -> None:
         """Search all sets among a pool, which takes in further examples while that helps."""
         n = len(self.examples)
-        capacity = most_examples(n, self.layer.n_labels)
+        capacity = min(most_examples(n, self.layer.n_labels), A_SET * len(self.sets))
         places = np.arange(n) if capacity == n else np.unique(np.linspace(0, n - 1, capacity // 2).astype(np.int64))
         pending = list(range(len(self.sets)))
         wanted = self._violators(pending)[: capacity // 2] if capacity < n else NOTHING
         for _ in range(POOLS if capacity < n else 1):
             chosen = np.union1d(wanted, places[: max(0, capacity - len(wanted))])
-            with one_blas_thread() if self.n_jobs == 1 else _as_it_is():
+            with one_blas_thread() if self.n_jobs == 1 else nullcontext():
                 pool = make_pool(self.layer, self.examples, chosen)
             work = partial(self._search_block, pool)
             for some in in_threads(work, _parts(pending, self.n_jobs), self.n_jobs):
@@ -249,11 +251,3 @@ def _even(theta: Floats, signs: Floats) -> Floats:
 def _parts(items: list[int], n_jobs: int | None) -> list[list[int]]:
     size = min(BLOCK, max(1, -(-len(items) // (n_jobs or usable_cores()))))
     return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-class _as_it_is:  # noqa: N801 - a context manager, named as it reads
-    """A context that changes nothing."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...

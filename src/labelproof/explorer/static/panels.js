@@ -36,6 +36,7 @@ function reason(answer, model) {
     return `The rule gives ${plural(answer.size, "label")} to every example, and this combination has ${answer.labels.length}.`;
   if (answer.status === "argmaxable") {
     if (answer.margin === null) return `Some ${inputs} ${gives}.`;
+    if (answer.margin < 1e-12) return `Some ${inputs} ${gives}, but hardly any other does: it lies on a boundary.`;
     const share = `${short(100 * answer.margin)} %`;
     return `Some ${inputs} ${gives}, and still does when it is moved by up to ${share} of its length (margin ${short(answer.margin)}).`;
   }

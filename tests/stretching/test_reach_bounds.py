@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from labelproof.auditing.reach_bounds import AT_ONCE, reach_lowers, share_bounds
 from labelproof.proof.examples import read_examples
 from labelproof.proof.labels import read_label_sets
+from labelproof.proof.reach_bounds import AT_ONCE, reach_lowers, share_bounds
 from labelproof.proof.regions import exact_offset, make_layer
 from labelproof.proof.rounding import TINY, UNIT, relative_error
 from labelproof.proof.stretch_bounds import weighted_sums

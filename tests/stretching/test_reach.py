@@ -6,11 +6,11 @@ from scipy.optimize import minimize
 
 from labelproof.auditing import audit
 from labelproof.auditing.label_sets import from_lists
-from labelproof.auditing.reach import find_reach, measure_reach, whiten
-from labelproof.auditing.reach_bounds import reach_lowers, share_bounds
 from labelproof.importers import ImportedLayer
 from labelproof.proof.examples import read_examples
+from labelproof.proof.reach_bounds import reach_lowers, share_bounds
 from labelproof.proof.regions import make_layer
+from labelproof.stretching.reach import find_reach, whiten
 
 
 def standard_normal(n, d, seed=0):
@@ -20,11 +20,15 @@ def standard_normal(n, d, seed=0):
     return x @ np.linalg.inv(np.linalg.cholesky(x.T @ x / (n - 1)).T)
 
 
+def distances(*args, **options):
+    return find_reach(*args, **options).distances
+
+
 def test_one_boundary_is_as_far_as_its_plane():
     layer = make_layer([[2.0, 0.0], [0.0, 1.0]], bias=[-6.0, -4.0])
     whitening = whiten(standard_normal(500, 2))
     sets = from_lists([[], [0], [1], [0, 1]], 2)
-    np.testing.assert_allclose(measure_reach(layer, sets, whitening, n_jobs=1), [0, 3, 4, 5], atol=1e-6)
+    np.testing.assert_allclose(distances(layer, sets, whitening, n_jobs=1), [0, 3, 4, 5], atol=1e-6)
 
 
 def test_units_and_origin_of_the_features_do_not_matter():
@@ -37,10 +41,10 @@ def test_units_and_origin_of_the_features_do_not_matter():
     )
     features = rng.normal(size=(400, 5))
     sets = from_lists([np.flatnonzero(z > 0).tolist() for z in features[:20] @ weight.T + bias], 30)
-    first = measure_reach(make_layer(weight, bias=bias), sets, whiten(features))
+    first = distances(make_layer(weight, bias=bias), sets, whiten(features))
     inverse = np.linalg.inv(mix)
     moved = make_layer(weight @ inverse.T, bias=bias - weight @ inverse.T @ shift)
-    np.testing.assert_allclose(measure_reach(moved, sets, whiten(features @ mix + shift)), first, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(distances(moved, sets, whiten(features @ mix + shift)), first, rtol=1e-5, atol=1e-5)
 
 
 def test_an_independent_solver_agrees():
@@ -49,7 +53,7 @@ def test_an_independent_solver_agrees():
     layer, whitening = make_layer(weight, bias=bias), whiten(standard_normal(300, 4))
     points = 2 * rng.normal(size=(15, 4))
     active = [np.flatnonzero(z > 0).tolist() for z in points @ weight.T + bias]
-    reach = measure_reach(layer, from_lists(active, 25), whitening)
+    reach = distances(layer, from_lists(active, 25), whitening)
     for x, labels, distance in zip(points, active, reach, strict=True):
         signs = np.full(25, -1.0)
         signs[labels] = 1.0
@@ -63,7 +67,7 @@ def test_what_the_data_predict_is_within_their_distance():
     features, weight = rng.normal(size=(200, 6)) * [1, 2, 3, 0.1, 1, 1], rng.normal(size=(80, 6))
     whitening = whiten(features)
     active = [np.flatnonzero(z > 0).tolist() for z in features @ weight.T]
-    reach = measure_reach(make_layer(weight), from_lists(active, 80), whitening)
+    reach = distances(make_layer(weight), from_lists(active, 80), whitening)
     assert (reach <= whitening.distances + 1e-4).all()
     assert (reach > 0).any()
 
@@ -71,18 +75,18 @@ def test_what_the_data_predict_is_within_their_distance():
 def test_a_set_outside_the_data_s_directions_is_infinitely_far():
     features = np.column_stack([np.linspace(-1, 1, 50), np.zeros(50)])
     layer = make_layer([[1.0, 0.0], [0.0, 1.0]], ties="inactive")
-    reach = measure_reach(layer, from_lists([[0], [0, 1]], 2), whiten(features))
+    reach = distances(layer, from_lists([[0], [0, 1]], 2), whiten(features))
     assert reach[0] == pytest.approx(0, abs=2e-6)
     wide = make_layer([[1.0, 0.0], [0.0, 1.0]], bias=[0.0, -1.0])
-    assert measure_reach(wide, from_lists([[0, 1]], 2), whiten(features))[0] == np.inf
+    assert distances(wide, from_lists([[0, 1]], 2), whiten(features))[0] == np.inf
 
 
-def test_the_domain_takes_part():
+def test_a_domain_is_left_aside():
     whitening = whiten(standard_normal(300, 2))
     weight, bias = [[1.0, -1.0]], [-2.0]
-    free = measure_reach(make_layer(weight, bias=bias), from_lists([[0]], 1), whitening)
-    narrow = measure_reach(make_layer(weight, bias=bias, domain="nonnegative"), from_lists([[0]], 1), whitening)
-    np.testing.assert_allclose([free[0], narrow[0]], [np.sqrt(2), 2.0], atol=1e-5)
+    free = distances(make_layer(weight, bias=bias), from_lists([[0]], 1), whitening)
+    narrow = distances(make_layer(weight, bias=bias, domain="nonnegative"), from_lists([[0]], 1), whitening)
+    np.testing.assert_allclose([free[0], narrow[0]], np.sqrt(2), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -102,17 +106,17 @@ def test_features_that_have_no_spread_are_refused(features, message):
 def test_features_of_another_width_and_other_rules_are_refused():
     whitening = whiten(standard_normal(30, 3))
     with pytest.raises(ValueError, match="features must have 2 columns to match the weight, got 3"):
-        measure_reach(make_layer(np.eye(2)), from_lists([[0]], 2), whitening)
+        distances(make_layer(np.eye(2)), from_lists([[0]], 2), whitening)
     with pytest.raises(ValueError, match="rule='sigmoid' only, got rule='topk'"):
-        measure_reach(make_layer(np.eye(3), rule="topk"), from_lists([[0]], 3), whitening)
+        distances(make_layer(np.eye(3), rule="topk"), from_lists([[0]], 3), whitening)
 
 
 def test_a_set_that_only_a_boundary_touches_is_infinitely_far():
     flat = np.column_stack([np.linspace(-1, 3, 20), np.zeros(20)])
     layer = make_layer([[1.0, 0.0], [1.0, 1.0]], ties="inactive")  # on the data both logits are x₀
-    assert measure_reach(layer, from_lists([[0], [0, 1]], 2), whiten(flat))[0] == np.inf
+    assert distances(layer, from_lists([[0], [0, 1]], 2), whiten(flat))[0] == np.inf
     constant = make_layer([[0.0, 1.0]], ties="inactive")  # on the data the logit is 0
-    assert measure_reach(constant, from_lists([[0], []], 1), whiten(flat)).tolist() == [np.inf, 0.0]
+    assert distances(constant, from_lists([[0], []], 1), whiten(flat)).tolist() == [np.inf, 0.0]
 
 
 def test_rows_that_are_orthogonal_to_the_data_up_to_rounding_have_no_direction():
@@ -121,7 +125,7 @@ def test_rows_that_are_orthogonal_to_the_data_up_to_rounding_have_no_direction()
     features = rng.normal(size=(50, 3)) @ plane[:3]
     for bias, expected in ((-1.0, np.inf), (1.0, 0.0)):
         layer = make_layer(plane[4:5], bias=[bias], ties="inactive")
-        assert measure_reach(layer, from_lists([[0]], 1), whiten(features))[0] == expected
+        assert distances(layer, from_lists([[0]], 1), whiten(features))[0] == expected
 
 
 def test_the_reach_is_proven_from_below_and_bounds_the_share_of_inputs():
@@ -156,6 +160,6 @@ def test_the_reach_in_an_audit_has_a_bar_of_its_own():
     assert facts["bar"]["statement"].startswith("With 95 % confidence, all sets beyond the bar together")
     lower = np.array([np.inf if low is None else low for low in data["reach_lower"]])
     assert facts["beyond_bar"] == (lower > facts["bar"]["value"]).sum()
-    own = measure_reach(found.verifications["data"].layer, from_lists(sets[:30], 12), whiten(features))
+    own = distances(found.verifications["data"].layer, from_lists(sets[:30], 12), whiten(features))
     assert (own <= whiten(features).distances[:30] + 1e-4).all()
     assert all(0 <= share <= 1 for share in data["reach_share"])

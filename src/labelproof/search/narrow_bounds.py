@@ -1,0 +1,94 @@
+"""Decide label sets of layers with features whose bounds are close together, such as those that hardly vary in data.
+
+Two bounds a millionth apart are nearly a contradiction, through which every search must squeeze: hundreds of times as
+long as without them. So such features are first held in the middle of their bounds, where they are but constants. An
+input found there is one within the bounds as well; label sets without one are decided as they are, in units in which
+narrow bounds around 0 are about 1 apart. These are powers of two, so that nothing is rounded.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from labelproof.proof.labels import LabelSets
+from labelproof.proof.regions import OutputLayer
+from labelproof.proof.rounding import Witness
+from labelproof.search.engine import decide
+from labelproof.search.findings import Finding
+
+__all__ = ["decide_narrow_first"]
+
+Indices = npt.NDArray[np.int64]
+NARROW = 1e-3  # of the largest weight, that a feature's bounds times its own weights are apart
+
+
+def decide_narrow_first(
+    layer: OutputLayer,
+    sets: LabelSets,
+    *,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> list[Finding]:
+    """Return proven evidence for every label set, as `decide` does."""
+    which = _narrow_columns(layer)
+    if not len(which):
+        return decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
+    found = decide(_held(layer, which), sets, n_jobs=n_jobs, time_limit=time_limit)
+    left = [i for i, one in enumerate(found) if one.witness is None]
+    advance(len(sets) - len(left))
+    powers = _powers(layer, which)
+    rest = decide(_in_units(layer, powers), sets.take(left), n_jobs=n_jobs, time_limit=time_limit, advance=advance)
+    for i, one in zip(left, rest, strict=True):
+        if one.witness is not None:
+            one = replace(one, witness=_from_units(one.witness, powers))
+        elif one.multipliers is not None:  # which are those of other units
+            one = decide(layer, sets.take([i]), n_jobs=n_jobs, time_limit=time_limit)[0]
+        found[i] = one
+    return found
+
+
+def _narrow_columns(layer: OutputLayer) -> Indices:
+    """Return the features whose bounds are close together, but not the same."""
+    if layer.low is None or layer.high is None or layer.balls:
+        return np.empty(0, np.int64)
+    width = layer.high - layer.low
+    some = np.flatnonzero((width > 0) & np.isfinite(width))
+    if not len(some):
+        return some
+    pull = np.abs(layer.weight[:, some]).max(axis=0) * width[some]
+    return some[pull <= NARROW * np.abs(layer.weight).max()]
+
+
+def _held(layer: OutputLayer, which: Indices) -> OutputLayer:
+    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have narrow columns
+    low, high = layer.low.copy(), layer.high.copy()
+    middle = np.clip(low[which] + 0.5 * (high[which] - low[which]), low[which], high[which])
+    low[which] = high[which] = middle
+    return replace(layer, low=low, high=high)
+
+
+def _powers(layer: OutputLayer, which: Indices) -> Indices:
+    """Return p for each feature, 0 for most: x = 2**p · t has bounds of about 1 on t, and nothing underflows."""
+    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have narrow columns
+    powers = np.zeros(layer.d, np.int64)
+    largest = np.maximum(np.abs(layer.low[which]), np.abs(layer.high[which]))
+    powers[which] = np.minimum(np.frexp(largest)[1], 0)
+    weight = layer.weight[:, which]
+    kept = (np.ldexp(np.ldexp(weight, powers[which]), -powers[which]) == weight).all(axis=0)
+    powers[which[~kept]] = 0
+    return powers
+
+
+def _in_units(layer: OutputLayer, powers: Indices) -> OutputLayer:
+    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have narrow columns
+    weight = np.ldexp(layer.weight, powers)
+    return replace(layer, weight=weight, low=np.ldexp(layer.low, -powers), high=np.ldexp(layer.high, -powers))
+
+
+def _from_units(x: Witness, powers: Indices) -> Witness:
+    if isinstance(x, tuple):
+        return tuple(c * 2**p if p >= 0 else c / 2**-p for c, p in zip(x, powers.tolist(), strict=True))
+    return np.ldexp(x, powers)

@@ -1,0 +1,109 @@
+"""Features with bounds that are close together: verdicts of the plain search, and proofs for the bounds as given."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import labelproof as lp
+from labelproof.proof.labels import read_label_sets
+from labelproof.proof.regions import make_layer
+from labelproof.search import narrow_bounds
+from labelproof.search.engine import decide
+from labelproof.search.findings import Finding, pack
+from labelproof.search.narrow_bounds import decide_narrow_first
+
+
+def made(seed, *, middle=0.0, width=1e-6, d=5, n_labels=14):
+    rng = np.random.default_rng(seed)
+    weight, bias = rng.normal(size=(n_labels, d)), rng.normal(size=n_labels) - 0.5
+    low, high = np.full(d, -np.inf), np.full(d, np.inf)
+    low[:2], high[:2] = middle - width * rng.random(2), middle + width * rng.random(2)
+    low[2], high[2] = -1.0, 1.0
+    points = rng.normal(size=(10, d))
+    points[:, :2] = middle
+    active = [np.flatnonzero(z > 0).tolist() for z in points @ weight.T + bias]
+    active += [np.flatnonzero(rng.random(n_labels) < 0.3).tolist() for _ in range(15)]
+    return weight, bias, (low, high), active
+
+
+@pytest.mark.parametrize("middle", [0.0, 3.0, -1e-9])
+@pytest.mark.parametrize("ties", ["open", "inactive"])
+@pytest.mark.parametrize("seed", range(4))
+def test_verdicts_are_those_of_the_plain_search_and_proven(seed, ties, middle):
+    weight, bias, domain, active = made(seed, middle=middle)
+    v = lp.verify(weight, active, bias=bias, domain=domain, ties=ties, n_jobs=1)
+    v.check()
+    layer = make_layer(weight, bias=bias, domain=domain, ties=ties)
+    plain = pack(layer, read_label_sets(active, len(weight)), decide(layer, read_label_sets(active, len(weight))))
+    np.testing.assert_array_equal(v.status, plain.status)
+    assert (v.status == 1).any()
+    assert (v.status == 0).any()
+
+
+def test_a_set_that_needs_all_the_room_between_the_bounds_is_still_found():
+    """Only within the last millionth of a millionth is the label on: the middle says no, the bounds say yes."""
+    low, high = np.array([-1e-6, -1.0]), np.array([1e-6, 1.0])
+    weight, bias = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 9.0]]), np.array([-1e-6 * (1 - 1e-6), 0.0, 0.0])
+    v = lp.verify(weight, [[0], [0, 1, 2], []], bias=bias, domain=(low, high), ties="inactive", n_jobs=1)
+    assert v.status.tolist() == [1, 1, 1]
+    v.check()
+    none = lp.verify(weight, [[0, 1, 2]], bias=bias - 1e-6, domain=(low, high), n_jobs=1)
+    assert none.status.tolist() == [0]
+    none.check()
+
+
+def test_inputs_in_other_units_are_the_same_inputs():
+    powers = np.array([-20, 0, 3])
+    for x in (np.array([1.5, 2.0, 0.25]), tuple(Fraction(c) for c in (1.5, 2.0, 0.25))):
+        assert [Fraction(c) for c in narrow_bounds._from_units(x, powers)] == [Fraction(3, 2**21), 2, 2]
+
+
+def test_units_in_which_a_weight_would_underflow_are_not_taken():
+    layer = make_layer([[5e-324, 1.0, 1.0]], domain=([-1e-6, -1e-6, -9.0], [1e-6, 1e-6, 9.0]))
+    which = narrow_bounds._narrow_columns(layer)
+    assert which.tolist() == [0, 1]
+    assert narrow_bounds._powers(layer, which).tolist() == [0, -19, 0]
+
+
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [
+        (None, []),
+        ("nonnegative", []),
+        (([0.0, -1.0], [0.0, 1.0]), []),  # a constant is none that is narrow
+        (([-1e-9, -1.0], [1e-9, 1.0]), [0]),
+        (([-1e-9, -np.inf], [1e-9, np.inf]), [0]),
+        ("unit", []),
+    ],
+)
+def test_only_bounds_that_are_close_together_are_narrow(domain, expected):
+    layer = make_layer(np.eye(2), bias=[0.1, 0.1], domain=domain)
+    assert narrow_bounds._narrow_columns(layer).tolist() == expected
+
+
+def test_conflicts_that_bring_multipliers_are_found_again_in_the_units_as_given(monkeypatch):
+    weight, bias, domain, active = made(0)
+    layer, sets = make_layer(weight, bias=bias, domain=domain), read_label_sets(active, len(weight))
+    given = []
+
+    def watched(one, some, **options):
+        found = decide(one, some, **options)
+        if one is layer:
+            given.append(len(some))
+            return found
+        return [replace(f, multipliers=(Fraction(1),)) if f.witness is None else f for f in found]
+
+    monkeypatch.setattr(narrow_bounds, "decide", watched)
+    found = decide_narrow_first(layer, sets)
+    assert given == [1] * sum(one.witness is None for one in found)
+    assert all(one.multipliers is None for one in found)
+    pack(layer, sets, found).check()
+
+
+def test_every_set_is_counted_once():
+    weight, bias, domain, active = made(1)
+    layer, sets, done = make_layer(weight, bias=bias, domain=domain), read_label_sets(active, len(weight)), []
+    assert all(isinstance(one, Finding) for one in decide_narrow_first(layer, sets, advance=done.append))
+    assert sum(done) == len(sets)
