@@ -7,11 +7,14 @@ rounding in their own evaluation.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from labelproof.proof.regions import OutputLayer
+from labelproof.proof.sparse_weights import largest_of_rows
 
 __all__ = [
     "TINY",
@@ -53,26 +56,54 @@ class FloatRows:
     under the others all rows share the scale ``2**exponent``. Rows in ``inexact`` lost bits by underflow.
     """
 
-    rows: Floats  # (n_labels, d) or (n_labels, d + 2)
+    rows: Floats  # (n_labels, d) or (n_labels, d + 2); of a sparse layer a scipy.sparse.csc_array
     norms: Floats  # (n_labels,)
     inexact: Indices
     exponent: int
+    exponents: Indices  # (n_labels,): each row is the stored one over 2**exponents
 
 
 def float_rows(layer: OutputLayer) -> FloatRows:
     """Scale the label rows of a layer for `bounded_logits`."""
-    rows = layer.weight
-    if layer.offset is not None and layer.offset_error is not None:
-        rows = np.column_stack([rows, layer.offset, layer.offset_error])
+    rows = _label_rows(layer)
     exponents = row_exponents(rows)
     if layer.rule != "sigmoid":
         exponents[:] = exponents.max()
+    if scipy.sparse.issparse(rows):
+        return _sparse_rows(rows, exponents)
     scaled = times_power_of_two(rows, -exponents[:, None])
     inexact = np.flatnonzero((times_power_of_two(scaled, exponents[:, None]) != rows).any(axis=1))
     if rows.shape[1] > WIDE:
         scaled = np.asfortranarray(scaled)  # few columns of it are read at a time
-    norms = np.linalg.norm(scaled, axis=1) * (1 + relative_error(rows.shape[1])) + rows.shape[1] * 2.0**-500
-    return FloatRows(scaled, norms, inexact, int(exponents.max()))
+    norms = _norms_above(np.linalg.norm(scaled, axis=1), rows)
+    return FloatRows(scaled, norms, inexact, int(exponents.max()), exponents)
+
+
+def _label_rows(layer: OutputLayer) -> Any:
+    """Return the rows (w, offset, offset_error), or w where there is no offset."""
+    rows: Any = layer.weight if layer.sparse is None else layer.sparse.rows
+    if layer.offset is None or layer.offset_error is None:
+        return rows
+    offsets = np.column_stack([layer.offset, layer.offset_error])
+    if scipy.sparse.issparse(rows):
+        return scipy.sparse.hstack([rows, scipy.sparse.csr_array(offsets)], format="csr")
+    return np.column_stack([rows, offsets])
+
+
+def _sparse_rows(rows: scipy.sparse.csr_array, exponents: npt.NDArray[np.int64]) -> FloatRows:
+    """Do what `float_rows` does with the numbers that are stored."""
+    of = np.repeat(np.arange(len(exponents)), np.diff(rows.indptr))  # the row of each number
+    scaled = times_power_of_two(rows.data, -exponents[of])
+    inexact = np.unique(of[times_power_of_two(scaled, exponents[of]) != rows.data])
+    norms = np.sqrt(np.bincount(of, scaled**2, len(exponents)))
+    table: Any = scipy.sparse.csr_array((scaled, rows.indices, rows.indptr), rows.shape).tocsc()
+    return FloatRows(table, _norms_above(norms, rows), inexact, int(exponents.max()), exponents)
+
+
+def _norms_above(norms: Floats, rows: Any) -> Floats:
+    """Return upper bounds of norms that were computed in floats."""
+    width = int(rows.shape[1])
+    return norms * (1 + relative_error(width)) + width * 2.0**-500
 
 
 def times_power_of_two(numbers: Floats, exponents: npt.NDArray[np.int64]) -> Floats:
@@ -82,9 +113,9 @@ def times_power_of_two(numbers: Floats, exponents: npt.NDArray[np.int64]) -> Flo
     return np.ldexp(numbers, exponents)
 
 
-def row_exponents(rows: Floats) -> npt.NDArray[np.int64]:
+def row_exponents(rows: Any) -> npt.NDArray[np.int64]:
     """Return e for each row such that the row times 2**-e has a norm of at most 1."""
-    largest = np.frexp(np.abs(rows).max(axis=1))[1].astype(np.int64)  # entries < 2**largest
+    largest = np.frexp(largest_of_rows(rows))[1].astype(np.int64)  # entries < 2**largest
     spread = int(np.ceil(np.log2(rows.shape[1]) / 2)) + 1  # norm ≤ largest entry · √width
     return largest + spread
 
@@ -138,7 +169,7 @@ def bounded_logits(floats: FloatRows, point: Point, z: Floats) -> Logits:
     slack = relative_error(width) * float(np.linalg.norm(point.v)) * floats.norms + width * TINY
     some = slice(None, None, 1 + len(z) // 256)  # enough of them to tell
     if np.median(slack[some]) > COARSE * np.median(np.abs(z[some])):  # one entry of v is so large that others vanish
-        slack = np.minimum(slack, relative_error(width) * (np.abs(floats.rows) @ np.abs(point.v)) + width * TINY)
+        slack = np.minimum(slack, relative_error(width) * (abs(floats.rows) @ np.abs(point.v)) + width * TINY)
     if not point.within_a_unit:
         slack[:] = np.inf
     slack[floats.inexact] = np.inf

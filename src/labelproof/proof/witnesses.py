@@ -40,8 +40,8 @@ def witness_faults(
 def _products(rows: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the products of points and rows (n_points, n_rows), without the columns in which a point is 0."""
     if 8 * np.count_nonzero(points) > points.size or points.shape[1] <= WIDE:
-        return points @ rows.T
-    return np.array([v[v != 0] @ rows[:, v != 0].T for v in points])
+        return np.asarray(points @ rows.T)
+    return np.array([v[used] @ rows.T[used] for v, used in zip(points, points != 0, strict=True)])
 
 
 def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
