@@ -37,6 +37,7 @@ Witness = Floats | tuple[Fraction, ...]
 UNIT = 2.0**-53  # rounding to nearest changes a number by at most this share of it
 COARSE = 1e-9  # share of the products at which a bound by norms is not good enough
 WIDE = 2048  # columns from which most of a witness may be 0
+NUMBERS_AT_ONCE = 2**15  # that are scaled together: they stay in the processor's cache
 TINY = 2.0**-1073  # more than what underflow can change one product
 
 
@@ -65,44 +66,51 @@ class FloatRows:
 
 def float_rows(layer: OutputLayer) -> FloatRows:
     """Scale the label rows of a layer for `bounded_logits`."""
-    rows = _label_rows(layer)
-    exponents = row_exponents(rows)
+    if layer.sparse is not None:
+        return _sparse_rows(layer, layer.sparse.rows)
+    offsets = _offsets(layer)
+    width = layer.d + offsets.shape[1]
+    exponents = _exponents(layer, np.maximum(largest_of_rows(layer.weight), largest_of_rows(offsets)), width)
+    table = np.empty((layer.n_labels, width), order="F" if width > WIDE else "C")  # few columns are read at a time
+    norms, lost = np.empty(layer.n_labels), np.empty(layer.n_labels, np.bool_)
+    step = max(16, NUMBERS_AT_ONCE // width)
+    for start in range(0, layer.n_labels, step):
+        part = slice(start, start + step)
+        rows, powers = np.concatenate([layer.weight[part], offsets[part]], axis=1), exponents[part, None]
+        scaled = times_power_of_two(rows, -powers)
+        lost[part] = (times_power_of_two(scaled, powers) != rows).any(axis=1)
+        norms[part], table[part] = np.linalg.norm(scaled, axis=1), scaled
+    return FloatRows(table, _norms_above(norms, width), np.flatnonzero(lost), int(exponents.max()), exponents)
+
+
+def _offsets(layer: OutputLayer) -> Floats:
+    """Return the columns (offset, offset_error); none where there is no offset."""
+    if layer.offset is None or layer.offset_error is None:
+        return np.empty((layer.n_labels, 0))
+    return np.column_stack([layer.offset, layer.offset_error])
+
+
+def _exponents(layer: OutputLayer, largest: Floats, width: int) -> npt.NDArray[np.int64]:
+    exponents = _norm_exponents(largest, width)
     if layer.rule != "sigmoid":
         exponents[:] = exponents.max()
-    if scipy.sparse.issparse(rows):
-        return _sparse_rows(rows, exponents)
-    scaled = times_power_of_two(rows, -exponents[:, None])
-    inexact = np.flatnonzero((times_power_of_two(scaled, exponents[:, None]) != rows).any(axis=1))
-    if rows.shape[1] > WIDE:
-        scaled = np.asfortranarray(scaled)  # few columns of it are read at a time
-    norms = _norms_above(np.linalg.norm(scaled, axis=1), rows)
-    return FloatRows(scaled, norms, inexact, int(exponents.max()), exponents)
+    return exponents
 
 
-def _label_rows(layer: OutputLayer) -> Any:
-    """Return the rows (w, offset, offset_error), or w where there is no offset."""
-    rows: Any = layer.weight if layer.sparse is None else layer.sparse.rows
-    if layer.offset is None or layer.offset_error is None:
-        return rows
-    offsets = np.column_stack([layer.offset, layer.offset_error])
-    if scipy.sparse.issparse(rows):
-        return scipy.sparse.hstack([rows, scipy.sparse.csr_array(offsets)], format="csr")
-    return np.column_stack([rows, offsets])
-
-
-def _sparse_rows(rows: scipy.sparse.csr_array, exponents: npt.NDArray[np.int64]) -> FloatRows:
+def _sparse_rows(layer: OutputLayer, weight: scipy.sparse.csr_array) -> FloatRows:
     """Do what `float_rows` does with the numbers that are stored."""
-    of = np.repeat(np.arange(len(exponents)), np.diff(rows.indptr))  # the row of each number
+    rows: Any = scipy.sparse.hstack([weight, scipy.sparse.csr_array(_offsets(layer))], format="csr")
+    exponents = _exponents(layer, largest_of_rows(rows), rows.shape[1])
+    of = np.repeat(np.arange(layer.n_labels), np.diff(rows.indptr))  # the row of each number
     scaled = times_power_of_two(rows.data, -exponents[of])
     inexact = np.unique(of[times_power_of_two(scaled, exponents[of]) != rows.data])
-    norms = np.sqrt(np.bincount(of, scaled**2, len(exponents)))
+    norms = np.sqrt(np.bincount(of, scaled**2, layer.n_labels))
     table: Any = scipy.sparse.csr_array((scaled, rows.indices, rows.indptr), rows.shape).tocsc()
-    return FloatRows(table, _norms_above(norms, rows), inexact, int(exponents.max()), exponents)
+    return FloatRows(table, _norms_above(norms, rows.shape[1]), inexact, int(exponents.max()), exponents)
 
 
-def _norms_above(norms: Floats, rows: Any) -> Floats:
+def _norms_above(norms: Floats, width: int) -> Floats:
     """Return upper bounds of norms that were computed in floats."""
-    width = int(rows.shape[1])
     return norms * (1 + relative_error(width)) + width * 2.0**-500
 
 
@@ -113,11 +121,15 @@ def times_power_of_two(numbers: Floats, exponents: npt.NDArray[np.int64]) -> Flo
     return np.ldexp(numbers, exponents)
 
 
-def row_exponents(rows: Any) -> npt.NDArray[np.int64]:
+def row_exponents(rows: Floats) -> npt.NDArray[np.int64]:
     """Return e for each row such that the row times 2**-e has a norm of at most 1."""
-    largest = np.frexp(largest_of_rows(rows))[1].astype(np.int64)  # entries < 2**largest
-    spread = int(np.ceil(np.log2(rows.shape[1]) / 2)) + 1  # norm ≤ largest entry · √width
-    return largest + spread
+    return _norm_exponents(largest_of_rows(rows), rows.shape[1])
+
+
+def _norm_exponents(largest: Floats, width: int) -> npt.NDArray[np.int64]:
+    """Return the same, given the largest absolute value of each row."""
+    spread = int(np.ceil(np.log2(width) / 2)) + 1  # norm ≤ largest entry · √width
+    return np.frexp(largest)[1].astype(np.int64) + spread  # entries < 2**frexp
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +163,11 @@ def _binary_exponent(number: Fraction | float) -> int:
     return p.bit_length() - q.bit_length() + 1 if p else 0
 
 
+def _middle(numbers: Floats) -> float:
+    """Return the median, or the number after it."""
+    return float(np.sort(numbers)[len(numbers) // 2])
+
+
 @dataclass(frozen=True, eq=False)
 class Logits:
     """The logits times 2**-exponent (sigmoid: times a power of two for each label), each off by at most its slack."""
@@ -168,7 +185,7 @@ def bounded_logits(floats: FloatRows, point: Point, z: Floats) -> Logits:
     width = len(point.v)
     slack = relative_error(width) * float(np.linalg.norm(point.v)) * floats.norms + width * TINY
     some = slice(None, None, 1 + len(z) // 256)  # enough of them to tell
-    if np.median(slack[some]) > COARSE * np.median(np.abs(z[some])):  # one entry of v is so large that others vanish
+    if _middle(slack[some]) > COARSE * _middle(np.abs(z[some])):  # one entry of v is so large that others vanish
         slack = np.minimum(slack, relative_error(width) * (abs(floats.rows) @ np.abs(point.v)) + width * TINY)
     if not point.within_a_unit:
         slack[:] = np.inf

@@ -94,8 +94,9 @@ def row_blocks(weight: Floats | SparseWeight) -> Iterator[Floats]:
 
 def largest_of_rows(rows: Any) -> Floats:
     """Return the largest absolute value of each row of an array, or of a sparse one."""
-    sizes = abs(rows).max(axis=1)
-    return np.asarray(sizes.toarray()).ravel() if scipy.sparse.issparse(sizes) else np.asarray(sizes)
+    if not scipy.sparse.issparse(rows):
+        return np.asarray(np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0)))
+    return np.asarray(abs(rows).max(axis=1).toarray()).ravel()
 
 
 def _with_its_place(rows: scipy.sparse.csr_array, error: ValueError) -> ValueError:
