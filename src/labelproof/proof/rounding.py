@@ -149,8 +149,8 @@ def scaled_point(layer: OutputLayer, x: Witness) -> Point:
         v = np.array([float(c / Fraction(2) ** exponent) for c in x])
         within_a_unit = True  # or within TINY, where it underflows
     else:
-        v = np.ldexp(x, -exponent)
-        within_a_unit = bool((np.ldexp(v, exponent) == x).all())
+        v = times_power_of_two(x, np.array(-exponent))
+        within_a_unit = bool((times_power_of_two(v, np.array(exponent)) == x).all())
     if layer.offset is not None:
         v = np.append(v, [np.ldexp(1.0, -exponent)] * 2)
         within_a_unit = within_a_unit and exponent < 1000
