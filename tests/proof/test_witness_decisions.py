@@ -153,3 +153,16 @@ def test_sets_with_a_fault_of_their_domain_disturb_no_others():
 )
 def test_numbers_are_shown_to_six_digits_or_by_where_they_are(number, shown):
     assert _show(number) == shown
+
+
+@pytest.mark.parametrize("wide", [1.0, 2.0**-600, 2.0**600])
+@pytest.mark.parametrize("centre", [0.0, 0.25])
+def test_a_witness_just_outside_of_a_ball_is_refused_and_one_on_it_is_not(wide, centre):
+    weight, middle = np.array([[1.0, 1.0, 0.0]]), np.full(3, centre * wide)
+    layer = make_layer(weight, domain=("ball", wide, middle))
+    sets, along = read_label_sets([[0]], 1), np.array([wide, 0.0, 0.0])
+    inside, on, outside = (middle + along * share for share in (0.5, 1.0, 1.0 + 2.0**-50))
+    told = "expected a point within the ball, got one outside"
+    assert witness_faults(layer, float_rows(layer), sets, [inside]) == [None]
+    assert witness_faults(layer, float_rows(layer), sets, [on]) == [None]
+    assert told in witness_faults(layer, float_rows(layer), sets, [outside])[0]

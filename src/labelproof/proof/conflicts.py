@@ -149,7 +149,7 @@ def _surely_positive(K: Floats) -> npt.NDArray[np.bool_]:
     unit = relative_error(size)  # of a product of this size, and of the stored entries
     with np.errstate(all="ignore"):
         square, L = _least_square(K)
-        guess = np.stack([_solution(matrix, factor, e) for matrix, factor in zip(K, L, strict=True)])
+        guess = _solutions(K, L, e)
         residual = np.abs(e - K @ guess) + unit * (np.abs(K) @ np.abs(guess) + e)  # far above what underflow can do
         away = 1.01 * np.linalg.norm(residual, axis=(1, 2))
         return away < np.sqrt(square) * guess.min(axis=(1, 2))  # NaN where the bound is negative
@@ -173,11 +173,12 @@ def _least_square(K: Floats) -> tuple[Floats, Floats]:
     return s - 1.01 * (np.linalg.norm(product - shifted, axis=(1, 2)) + unit * total), L
 
 
-def _solution(K: Floats, L: Floats, e: Floats) -> Floats:
-    """Return a guess of K⁻¹ e, given L Lᵀ ≈ K Kᵀ."""
-    guess = np.zeros_like(e)
+def _solutions(K: Floats, L: Floats, e: Floats) -> Floats:
+    """Return a guess of K⁻¹ e for each matrix of a stack, given L Lᵀ ≈ K Kᵀ."""
+    guess = np.zeros((len(K), *e.shape))
     for _ in range(3):
-        guess = guess + K.T @ dpotrs(L.T, e - K @ guess, lower=0)[0]
+        rest = e - K @ guess
+        guess += K.transpose(0, 2, 1) @ [dpotrs(factor.T, one, lower=0)[0] for factor, one in zip(L, rest, strict=True)]
     return guess
 
 

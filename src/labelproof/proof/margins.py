@@ -1,12 +1,15 @@
 """How far inside its region a witness lies, as a number for people; no proof rests on it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse.linalg
 
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import Witness
+from labelproof.proof.sparse_weights import largest_of_rows
 
 __all__ = ["UnitWeights", "label_margins", "margin", "margins"]
 
@@ -20,9 +23,18 @@ class UnitWeights:
 
     def __init__(self, layer: OutputLayer) -> None:
         self.layer = layer
-        self.exponents = np.frexp(np.abs(layer.weight).max(axis=1))[1]
-        self.rows = np.ldexp(layer.weight, -self.exponents[:, None])
-        self.norms = np.linalg.norm(self.rows, axis=1)
+        weight: Any = layer.weight if layer.sparse is None else layer.sparse.rows
+        self.exponents = np.frexp(largest_of_rows(weight))[1]
+        self.rows: Any
+        if scipy.sparse.issparse(weight):
+            of = np.repeat(self.exponents, np.diff(weight.indptr))
+            self.rows = scipy.sparse.csr_array(
+                (np.ldexp(weight.data, -of), weight.indices, weight.indptr), weight.shape
+            )
+            self.norms = scipy.sparse.linalg.norm(self.rows, axis=1)
+        else:
+            self.rows = np.ldexp(weight, -self.exponents[:, None])
+            self.norms = np.linalg.norm(self.rows, axis=1)
 
 
 def margin(weights: UnitWeights, active: Indices, x: Witness) -> float:

@@ -19,7 +19,7 @@ This module is trusted code: every proof rests on the rows that it defines.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ from scipy.special import logit
 
 from labelproof.proof.domains import Ball, Domain, read_domain
 from labelproof.proof.exact_arrays import finite_array
+from labelproof.proof.sparse_weights import SparseWeight
 
 __all__ = [
     "Domain",
@@ -55,7 +56,7 @@ class OutputLayer:
     Attributes
     ----------
     weight
-        float64 (n_labels, d).
+        float64 (n_labels, d), or a `SparseWeight`, of which the indices that proofs use give the same dense blocks.
     offset, offset_error
         float64 (n_labels,) or None; ``offset + offset_error`` is exactly bias − logit(threshold).
     low, high
@@ -88,6 +89,16 @@ class OutputLayer:
     def d(self) -> int:
         """Number of features."""
         return self.weight.shape[1]
+
+    @property
+    def sparse(self) -> SparseWeight | None:
+        """The weight if it is a sparse one."""
+        stored: Any = self.weight
+        return stored if isinstance(stored, SparseWeight) else None
+
+    def dense(self) -> "OutputLayer":
+        """Return the same layer with its weight in an array."""
+        return self if self.sparse is None else replace(self, weight=np.asarray(self.sparse))
 
     @property
     def has_scale(self) -> bool:
@@ -232,10 +243,11 @@ def make_layer(
 ) -> OutputLayer:
     """Check the arguments of `verify` that describe the classifier and hold them exactly.
 
-    ``theta``, the logits of thresholds as a layer keeps them, can take the place of thresholds.
+    ``theta``, the logits of thresholds as a layer keeps them, can take the place of thresholds. Of scipy's sparse
+    matrices a dense copy is made; a `SparseWeight` is kept.
     """
     require_subnormals()
-    exact_weight = finite_array("weight", _dense(weight) if scipy.sparse.issparse(weight) else weight)
+    exact_weight = _exact_weight(weight)
     if exact_weight.ndim != 2 or 0 in exact_weight.shape:
         raise ValueError(f"weight must have shape (n_labels, d) with n_labels, d ≥ 1, got {exact_weight.shape}")
     n_labels, d = exact_weight.shape
@@ -253,17 +265,16 @@ def make_layer(
         theta = _per_label("theta", theta, n_labels)
     offset, offset_error = _offset(bias, theta, n_labels)
     low, high, balls = read_domain(domain, d)
-    numbers = np.ascontiguousarray(exact_weight), offset, offset_error
+    stored = exact_weight if isinstance(exact_weight, SparseWeight) else np.ascontiguousarray(exact_weight)
+    numbers = stored, offset, offset_error
     return OutputLayer(*numbers, rule, ties, low, high, float(temperature), theta, balls)
 
 
-def _dense(weight: Any) -> npt.NDArray[Any]:
-    """Return a sparse matrix as an array; entries that are stored twice would be added up, and rounded."""
-    rows = weight.tocsr(copy=True)
-    rows.sum_duplicates()
-    if rows.nnz != weight.nnz:
-        raise ValueError("weight must hold each entry once, got a sparse matrix with duplicate entries")
-    return np.asarray(rows.toarray())
+def _exact_weight(weight: Any) -> Any:
+    """Return an array of the same numbers; a `SparseWeight` has been checked, and stays what it is."""
+    if isinstance(weight, SparseWeight):
+        return weight
+    return np.asarray(SparseWeight(weight)) if scipy.sparse.issparse(weight) else finite_array("weight", weight)
 
 
 def require_subnormals() -> None:

@@ -7,11 +7,14 @@ rounding in their own evaluation.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from labelproof.proof.regions import OutputLayer
+from labelproof.proof.sparse_weights import largest_of_rows
 
 __all__ = [
     "TINY",
@@ -34,6 +37,7 @@ Witness = Floats | tuple[Fraction, ...]
 UNIT = 2.0**-53  # rounding to nearest changes a number by at most this share of it
 COARSE = 1e-9  # share of the products at which a bound by norms is not good enough
 WIDE = 2048  # columns from which most of a witness may be 0
+NUMBERS_AT_ONCE = 2**15  # that are scaled together: they stay in the processor's cache
 TINY = 2.0**-1073  # more than what underflow can change one product
 
 
@@ -53,26 +57,61 @@ class FloatRows:
     under the others all rows share the scale ``2**exponent``. Rows in ``inexact`` lost bits by underflow.
     """
 
-    rows: Floats  # (n_labels, d) or (n_labels, d + 2)
+    rows: Floats  # (n_labels, d) or (n_labels, d + 2); of a sparse layer a scipy.sparse.csc_array
     norms: Floats  # (n_labels,)
     inexact: Indices
     exponent: int
+    exponents: Indices  # (n_labels,): each row is the stored one over 2**exponents
 
 
 def float_rows(layer: OutputLayer) -> FloatRows:
     """Scale the label rows of a layer for `bounded_logits`."""
-    rows = layer.weight
-    if layer.offset is not None and layer.offset_error is not None:
-        rows = np.column_stack([rows, layer.offset, layer.offset_error])
-    exponents = row_exponents(rows)
+    if layer.sparse is not None:
+        return _sparse_rows(layer, layer.sparse.rows)
+    offsets = _offsets(layer)
+    width = layer.d + offsets.shape[1]
+    exponents = _exponents(layer, np.maximum(largest_of_rows(layer.weight), largest_of_rows(offsets)), width)
+    table = np.empty((layer.n_labels, width), order="F" if width > WIDE else "C")  # few columns are read at a time
+    norms, lost = np.empty(layer.n_labels), np.empty(layer.n_labels, np.bool_)
+    step = max(16, NUMBERS_AT_ONCE // width)
+    for start in range(0, layer.n_labels, step):
+        part = slice(start, start + step)
+        rows, powers = np.concatenate([layer.weight[part], offsets[part]], axis=1), exponents[part, None]
+        scaled = times_power_of_two(rows, -powers)
+        lost[part] = (times_power_of_two(scaled, powers) != rows).any(axis=1)
+        norms[part], table[part] = np.linalg.norm(scaled, axis=1), scaled
+    return FloatRows(table, _norms_above(norms, width), np.flatnonzero(lost), int(exponents.max()), exponents)
+
+
+def _offsets(layer: OutputLayer) -> Floats:
+    """Return the columns (offset, offset_error); none where there is no offset."""
+    if layer.offset is None or layer.offset_error is None:
+        return np.empty((layer.n_labels, 0))
+    return np.column_stack([layer.offset, layer.offset_error])
+
+
+def _exponents(layer: OutputLayer, largest: Floats, width: int) -> npt.NDArray[np.int64]:
+    exponents = _norm_exponents(largest, width)
     if layer.rule != "sigmoid":
         exponents[:] = exponents.max()
-    scaled = times_power_of_two(rows, -exponents[:, None])
-    inexact = np.flatnonzero((times_power_of_two(scaled, exponents[:, None]) != rows).any(axis=1))
-    if rows.shape[1] > WIDE:
-        scaled = np.asfortranarray(scaled)  # few columns of it are read at a time
-    norms = np.linalg.norm(scaled, axis=1) * (1 + relative_error(rows.shape[1])) + rows.shape[1] * 2.0**-500
-    return FloatRows(scaled, norms, inexact, int(exponents.max()))
+    return exponents
+
+
+def _sparse_rows(layer: OutputLayer, weight: scipy.sparse.csr_array) -> FloatRows:
+    """Do what `float_rows` does with the numbers that are stored."""
+    rows: Any = scipy.sparse.hstack([weight, scipy.sparse.csr_array(_offsets(layer))], format="csr")
+    exponents = _exponents(layer, largest_of_rows(rows), rows.shape[1])
+    of = np.repeat(np.arange(layer.n_labels), np.diff(rows.indptr))  # the row of each number
+    scaled = times_power_of_two(rows.data, -exponents[of])
+    inexact = np.unique(of[times_power_of_two(scaled, exponents[of]) != rows.data])
+    norms = np.sqrt(np.bincount(of, scaled**2, layer.n_labels))
+    table: Any = scipy.sparse.csr_array((scaled, rows.indices, rows.indptr), rows.shape).tocsc()
+    return FloatRows(table, _norms_above(norms, rows.shape[1]), inexact, int(exponents.max()), exponents)
+
+
+def _norms_above(norms: Floats, width: int) -> Floats:
+    """Return upper bounds of norms that were computed in floats."""
+    return norms * (1 + relative_error(width)) + width * 2.0**-500
 
 
 def times_power_of_two(numbers: Floats, exponents: npt.NDArray[np.int64]) -> Floats:
@@ -84,9 +123,13 @@ def times_power_of_two(numbers: Floats, exponents: npt.NDArray[np.int64]) -> Flo
 
 def row_exponents(rows: Floats) -> npt.NDArray[np.int64]:
     """Return e for each row such that the row times 2**-e has a norm of at most 1."""
-    largest = np.frexp(np.abs(rows).max(axis=1))[1].astype(np.int64)  # entries < 2**largest
-    spread = int(np.ceil(np.log2(rows.shape[1]) / 2)) + 1  # norm ≤ largest entry · √width
-    return largest + spread
+    return _norm_exponents(largest_of_rows(rows), rows.shape[1])
+
+
+def _norm_exponents(largest: Floats, width: int) -> npt.NDArray[np.int64]:
+    """Return the same, given the largest absolute value of each row."""
+    spread = int(np.ceil(np.log2(width) / 2)) + 1  # norm ≤ largest entry · √width
+    return np.frexp(largest)[1].astype(np.int64) + spread  # entries < 2**frexp
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +149,8 @@ def scaled_point(layer: OutputLayer, x: Witness) -> Point:
         v = np.array([float(c / Fraction(2) ** exponent) for c in x])
         within_a_unit = True  # or within TINY, where it underflows
     else:
-        v = np.ldexp(x, -exponent)
-        within_a_unit = bool((np.ldexp(v, exponent) == x).all())
+        v = times_power_of_two(x, np.array(-exponent))
+        within_a_unit = bool((times_power_of_two(v, np.array(exponent)) == x).all())
     if layer.offset is not None:
         v = np.append(v, [np.ldexp(1.0, -exponent)] * 2)
         within_a_unit = within_a_unit and exponent < 1000
@@ -118,6 +161,11 @@ def _binary_exponent(number: Fraction | float) -> int:
     """Return e with number ≤ 2**e, close to the least."""
     p, q = number.as_integer_ratio()
     return p.bit_length() - q.bit_length() + 1 if p else 0
+
+
+def _middle(numbers: Floats) -> float:
+    """Return the median, or the number after it."""
+    return float(np.sort(numbers)[len(numbers) // 2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +185,8 @@ def bounded_logits(floats: FloatRows, point: Point, z: Floats) -> Logits:
     width = len(point.v)
     slack = relative_error(width) * float(np.linalg.norm(point.v)) * floats.norms + width * TINY
     some = slice(None, None, 1 + len(z) // 256)  # enough of them to tell
-    if np.median(slack[some]) > COARSE * np.median(np.abs(z[some])):  # one entry of v is so large that others vanish
-        slack = np.minimum(slack, relative_error(width) * (np.abs(floats.rows) @ np.abs(point.v)) + width * TINY)
+    if _middle(slack[some]) > COARSE * _middle(np.abs(z[some])):  # one entry of v is so large that others vanish
+        slack = np.minimum(slack, relative_error(width) * (abs(floats.rows) @ np.abs(point.v)) + width * TINY)
     if not point.within_a_unit:
         slack[:] = np.inf
     slack[floats.inexact] = np.inf

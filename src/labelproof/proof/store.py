@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
@@ -28,6 +29,7 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.radius_bounds import Radii
 from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.result import Verification
+from labelproof.proof.sparse_weights import SparseWeight, row_blocks
 
 __all__ = ["load_label_names", "load_verification", "save_verification", "sha256_of"]
 
@@ -221,7 +223,7 @@ def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bi
             f"{name}: made for a weight of shape {(header.n_labels, header.d)}, got {np.shape(weight)}"
         )
     layer = make_layer(
-        weight,
+        SparseWeight(weight) if scipy.sparse.issparse(weight) and header.box is None else weight,
         bias=bias,
         theta=theta,
         rule=header.rule,  # type: ignore[arg-type] # the header was checked
@@ -368,10 +370,12 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
         draft.unlink(missing_ok=True)
 
 
-def sha256_of(weight: Floats) -> str:
-    """Hash the shape and the numbers, whatever float type they came in; −0 counts as 0."""
-    shape = f"{weight.shape[0]} {weight.shape[1]} "
-    return hashlib.sha256(shape.encode() + (weight + 0.0).astype("<f8").tobytes()).hexdigest()
+def sha256_of(weight: Floats | SparseWeight) -> str:
+    """Hash the shape and the numbers, whatever float type they came in, sparse or not; −0 counts as 0."""
+    digest = hashlib.sha256(f"{weight.shape[0]} {weight.shape[1]} ".encode())
+    for block in row_blocks(weight):
+        digest.update((block + 0.0).astype("<f8").tobytes())
+    return digest.hexdigest()
 
 
 def _ratio(number: Fraction) -> str:

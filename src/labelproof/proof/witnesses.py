@@ -12,12 +12,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.proof.domains import Ball
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, exact_offset, integers
-from labelproof.proof.rounding import TINY, UNIT, WIDE, FloatRows, Logits, Witness, bounded_logits, scaled_point
+from labelproof.proof.rounding import (
+    TINY,
+    UNIT,
+    WIDE,
+    FloatRows,
+    Logits,
+    Witness,
+    bounded_logits,
+    relative_error,
+    scaled_point,
+)
 
 __all__ = ["witness_faults"]
 
+Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 
@@ -30,18 +42,21 @@ def witness_faults(
     if not sound:
         return faults
     points = [scaled_point(layer, witnesses[i]) for i in sound]
-    logits = _products(floats.rows, np.array([point.v for point in points]))
+    logits = _products(floats.rows, [point.v for point in points])
     check = {"sigmoid": _sigmoid_fault, "topk": _topk_fault, "sparsemax": _sparsemax_fault}[layer.rule]
     for i, point, z in zip(sound, points, logits, strict=True):
         faults[i] = check(layer, sets[i], witnesses[i], bounded_logits(floats, point, z))
     return faults
 
 
-def _products(rows: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the products of points and rows (n_points, n_rows), without the columns in which a point is 0."""
-    if 8 * np.count_nonzero(points) > points.size or points.shape[1] <= WIDE:
-        return points @ rows.T
-    return np.array([v[v != 0] @ rows[:, v != 0].T for v in points])
+def _products(rows: Floats, points: list[Floats]) -> Floats:
+    """Return the products of points and rows (n_points, n_rows), without columns in which a point is 0 if these are many.
+
+    Points that are wide and mostly 0 are never put into one array: that would take longer than their products.
+    """
+    if len(points[0]) <= WIDE or any(8 * np.count_nonzero(v) > len(v) for v in points):
+        return np.asarray(np.array(points) @ rows.T)
+    return np.array([v[used] @ rows.T[used] for v in points for used in [np.flatnonzero(v)]])
 
 
 def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
@@ -53,14 +68,25 @@ def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:
     for bounds, sign, word in ((layer.low, 1, "≥"), (layer.high, -1, "≤")):
         if bounds is None:
             continue
-        outside = np.flatnonzero(sign * values < sign * bounds)
+        outside = np.flatnonzero(values < bounds if sign > 0 else values > bounds)
         if len(outside):
             j = int(outside[0])
             return f"feature {j}: expected a value {word} {bounds[j]}, got {_show(Fraction(values[j]))}"
     for ball in layer.balls:
-        if _square_of_distance(x[ball.start : ball.stop], ball.centre) > Fraction(ball.radius) ** 2:
+        part = x[ball.start : ball.stop]
+        if not _is_surely_within(part, ball) and _square_of_distance(part, ball.centre) > Fraction(ball.radius) ** 2:
             return f"features {ball.start} to {ball.stop - 1}: expected a point within the ball, got one outside"
     return None
+
+
+def _is_surely_within(x: Witness, ball: Ball) -> bool:
+    """Return whether floats with an error bound show that a point is inside of a ball."""
+    if isinstance(x, tuple):
+        return False
+    with np.errstate(all="ignore"):
+        away = x - ball.centre
+        square = float(away @ away) * (1 + relative_error(len(away))) + len(away) * TINY
+        return square < ball.radius * ball.radius * (1 - 4 * UNIT)
 
 
 def _square_of_distance(x: Witness, centre: npt.NDArray[np.float64]) -> Fraction:

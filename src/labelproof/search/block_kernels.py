@@ -131,7 +131,7 @@ def fill_slots(
 ):  # pragma: no cover - compiled
     """Do what `search_block` says, in arrays that it has made: numba takes seconds to compile each kind of array."""
     outcome, points, rows, n_found, tight, multipliers = results
-    owner, G, ids, counts, is_in, QT, RT, lam, active, q, n_steps, floors = slots
+    owner, G, ids, counts, is_in, QT, R, lam, active, q, n_steps, floors = slots
     targets, found, solved, points32, scores, of_active_set = scratch
     n_rows, m = A.shape
     n_sets, n_equal = E.shape[0], E.shape[1]
@@ -169,7 +169,7 @@ def fill_slots(
                 n_equal,
                 points[i],
                 QT[k],
-                RT[k],
+                R[k],
                 lam[k],
                 active[k],
                 q[k],

@@ -19,6 +19,7 @@ from labelproof.search.exact_weights import exact_weights
 from labelproof.search.findings import Finding
 from labelproof.search.least_norm import Box, Nearest, nearest_point
 from labelproof.search.scaled_points import ScaledPoints
+from labelproof.search.tables import table_of
 from labelproof.search.time_limits import stop_after
 
 __all__ = ["ColumnSearch"]
@@ -57,7 +58,7 @@ class ColumnSearch:
 
     def __init__(self, layer: OutputLayer, floats: FloatRows) -> None:
         self.layer, d = layer, layer.d
-        self.table = floats.rows.T  # (d or d + 2, n_labels)
+        self.table = table_of(layer, floats)
         self.norms = np.where(floats.norms > 0, floats.norms, 1.0)
         self.unit = 2.0 ** -min(max(floats.exponent, -1000), 1000)  # of the logits where all rows share a scale
         self.low = np.full(d, -np.inf) if layer.low is None else layer.low
@@ -72,8 +73,8 @@ class ColumnSearch:
         finite = np.concatenate([end[np.isfinite(end)] for end in (self.low, self.high)])
         self.is_scaled = not layer.balls and not finite.any() and layer.rule != "sparsemax"
         self.reach = 1.0 if self.is_scaled else float(np.min([*self.radii, *np.abs(finite[finite != 0]), 1e300]))
-        self.offset = None if layer.offset is None else self.table[d]
-        self.exponents = self._row_exponents()
+        self.offset = None if layer.offset is None else self.table.offset
+        self.exponents = self.table.exponents
         self.unbounded = self.part == len(layer.balls)
         optional = (self.low == 0) & (self.centre == 0)
         self.always = np.arange(d) if d <= FEW else np.flatnonzero(~optional)
@@ -83,17 +84,7 @@ class ColumnSearch:
         """Return the columns with the largest weights of each label, of those that may be left out."""
         columns = np.flatnonzero(optional)
         count = min(PER_LABEL[self.is_scaled], len(columns))
-        best = np.empty((self.layer.n_labels, count), np.int64)
-        for i, row in enumerate(self.layer.weight):
-            best[i] = columns[np.argpartition(-row[columns], count - 1)[:count]] if count else 0
-        return best
-
-    def _row_exponents(self) -> npt.NDArray[np.int64]:
-        """Return e of each label such that its row in the table is the stored one over 2**e."""
-        place, at = np.abs(self.layer.weight).argmax(axis=1), np.arange(self.layer.n_labels)
-        with np.errstate(all="ignore"):
-            ratio = np.abs(self.layer.weight[at, place]) / np.abs(self.table[place, at])
-        return np.where(np.isfinite(ratio) & (ratio > 0), np.frexp(ratio)[1] - 1, 0).astype(np.int64)
+        return self.table.largest(columns, count) if count else np.empty((self.layer.n_labels, 0), np.int64)
 
     def search(self, active: Indices, deadline: float) -> Finding:
         """Return unproven evidence for one label set."""
@@ -180,7 +171,7 @@ class ColumnSearch:
             state = problem.state = ScaledPoints(columns, *ends)
         rows = problem.rows[state.n_rows :]
         scale = problem.signs[rows] / self.norms[rows]
-        parts = [(self.table[columns[:, None], rows] * scale).T]
+        parts = [self.table.block(rows, columns) * scale[:, None]]
         if self.offset is not None:
             parts.append((self.offset[rows] * scale)[:, None])
         if self.layer.has_threshold:
@@ -192,7 +183,7 @@ class ColumnSearch:
         """Find the nearest point for the rows and columns of a problem, and keep its multipliers as a start."""
         rows, columns, layer = problem.rows, problem.columns, self.layer
         scale = problem.signs[rows] / self.norms[rows]
-        G = (self.table[columns[:, None], rows] * scale).T
+        G = self.table.block(rows, columns) * scale[:, None]
         offset = np.zeros(len(rows)) if self.offset is None else self.offset[rows] * scale
         theta, box = problem.theta[self.part[columns]], [end[columns] for end in (self.centre, self.low, self.high)]
         t = np.full(len(rows), MARGINS[problem.level] * self.reach) - offset
@@ -215,7 +206,7 @@ class ColumnSearch:
     def _sum(self, problem: _Problem, columns: Indices) -> tuple[Floats, float]:
         """Return sparsemax's sum of the support as one row, and what it must be; the last column is the threshold's."""
         active = problem.active
-        row = np.append(self.table[columns[:, None], active].sum(axis=1), -STEEP * len(active))
+        row = np.append(self.table.block(active, columns).sum(axis=0), -STEEP * len(active))
         target = self.unit / self.layer.temperature
         if self.offset is not None:
             target -= float(self.offset[active].sum())
@@ -232,7 +223,7 @@ class ColumnSearch:
         """Add the labels that are furthest on the wrong side; return whether there are any."""
         columns, x = problem.columns, near.x
         used = x[: len(columns)] != 0
-        z = x[: len(columns)][used] @ self.table[columns[used]]
+        z = self.table.logits(x[: len(columns)][used], columns[used])
         rest = x[len(columns) :]
         if self.offset is not None:
             z += self.offset * (rest[0] if self.is_scaled else 1.0)
@@ -311,9 +302,7 @@ class _Candidate:
     ) -> None:
         self.search, self.problem, self.lam, self.mu, self.labels = search, problem, lam, mu, labels
         self.weight = weight * np.ldexp(1.0, -search.exponents[labels])
-        taken = search.layer.weight[labels]
-        self.pulls = self.weight @ taken
-        self.sizes = np.abs(self.weight) @ np.abs(taken)
+        self.pulls, self.sizes = search.table.pulls(self.weight, labels)
 
     def judge(self) -> Finding | Floats:
         search, layer = self.search, self.search.layer
@@ -360,9 +349,10 @@ class _Candidate:
         rows, guess = problem.rows[used], (self.lam / self.search.norms[problem.rows])[used]
         guess = guess * np.ldexp(1.0, -self.search.exponents[rows])
         wanted = set(problem.active.tolist())
+        signs = [sign for _, sign in self._signed(rows, wanted)]
         equations = [
-            [sign * Fraction(float(layer.weight[i, j])) for i, sign in self._signed(rows, wanted)]
-            for j in tight.tolist()
+            [sign * Fraction(number) for sign, number in zip(signs, column, strict=True)]
+            for column in layer.weight[rows][:, tight].T.tolist()
         ]
         if equal and layer.offset is not None:
             equations.append([sign * exact_offset(layer, i) for i, sign in self._signed(rows, wanted)])
@@ -374,7 +364,7 @@ class _Candidate:
             sign, t = (1 if self.mu > 0 else -1), Fraction(layer.temperature)
             for place, equation in enumerate(equations[:-1]):
                 column = int(tight[place])
-                total = sum(Fraction(float(layer.weight[i, column])) for i in problem.active.tolist())
+                total = sum(map(Fraction, layer.weight[problem.active][:, column].tolist()))
                 equation.append(sign * t * total)
             equations[-1].append(sign * t * len(wanted))
         order = np.argsort(rows)

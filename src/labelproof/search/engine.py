@@ -16,7 +16,7 @@ from labelproof.proof.rounding import FloatRows, Witness, float_rows
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.column_engine import decide_by_columns
 from labelproof.search.exact import float_witness, point_witness, settle
-from labelproof.search.few_features import has_features_to_spare, search_few_features
+from labelproof.search.few_features import has_features_to_spare, search_few_features, searches_in_columns
 from labelproof.search.findings import Finding
 from labelproof.search.many_bits import ExtendedRows, search_extended
 from labelproof.search.propose import (
@@ -55,7 +55,8 @@ class Prepared:
 
 
 def prepare(layer: OutputLayer) -> Prepared:
-    """Scale a layer's rows for search and proof."""
+    """Scale a layer's rows for search and proof; of sparse weights this makes dense copies."""
+    layer = layer.dense()
     system = search_system(layer)
     return Prepared(layer, system, float_rows(layer), ExtendedRows(layer, system))
 
@@ -77,19 +78,21 @@ def decide(
     if not len(sets):
         return []
     is_wide = prepared is None and has_features_to_spare(layer)
-    if layer.balls or (is_wide and not (layer.low is None and layer.high is None)):
+    if layer.balls or (prepared is None and searches_in_columns(layer)):
 
         def by_rows(one: OutputLayer, some: LabelSets, seconds: float | None) -> list[Finding]:
             if layer.balls:
                 return decide(one, some, n_jobs=n_jobs, time_limit=seconds)
-            return _decide_wide(one, some, n_jobs, seconds, lambda _: None)
+            if is_wide:
+                return _decide_wide(one, some, n_jobs, seconds, lambda _: None)
+            return [Finding(reason="the search in columns ended without a result")] * len(some)
 
         return decide_by_columns(layer, sets, by_rows, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
     if is_wide:
         return _decide_wide(layer, sets, n_jobs, time_limit, advance)
     with announcing_compilation(), one_blas_thread():
         prepared = prepared or prepare(layer)
-        settled = settle_together(layer, prepared.system, sets, time_limit)
+        settled = settle_together(prepared.layer, prepared.system, sets, time_limit)
         advance(len(settled))
         left = [i for i in range(len(sets)) if i not in settled]
         found = iter(_decide_each(prepared, sets.take(left) if settled else sets, n_jobs, time_limit, advance))

@@ -16,10 +16,11 @@ from scipy.linalg import qr, solve_triangular
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import Witness
+from labelproof.proof.sparse_weights import row_blocks
 from labelproof.search.findings import Finding
 from labelproof.search.time_limits import now, out_of_time, time_left
 
-__all__ = ["has_features_to_spare", "search_few_features"]
+__all__ = ["has_features_to_spare", "search_few_features", "searches_in_columns"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -37,6 +38,16 @@ def has_features_to_spare(layer: OutputLayer) -> bool:
     if layer.d <= max(WIDE, 4 * layer.n_labels) or layer.rule == "sparsemax":
         return False
     return bool((layer.low is None or (layer.low <= 0).all()) and (layer.high is None or (layer.high >= 0).all()))
+
+
+def searches_in_columns(layer: OutputLayer) -> bool:
+    """Return whether label sets are decided with few columns each: on balls, and of many features that have bounds.
+
+    Sparse weights make this the way for all widths at which a search in rows would be a burden.
+    """
+    if layer.low is None and layer.high is None:
+        return bool(layer.balls)
+    return bool(layer.balls) or has_features_to_spare(layer) or (layer.sparse is not None and layer.d > WIDE)
 
 
 def search_few_features(
@@ -90,8 +101,11 @@ def _is_too_late(seconds: float | None, found: Finding, n_features: int) -> bool
 
 def _first_features(layer: OutputLayer) -> Indices:
     """Return the features with the largest and the smallest weights of each label."""
-    order = np.argpartition(layer.weight, (PER_LABEL, layer.d - PER_LABEL - 1), axis=1)
-    return np.unique(np.concatenate([order[:, :PER_LABEL], order[:, -PER_LABEL:]], axis=None)).astype(np.int64)
+    kept = []
+    for rows in row_blocks(layer.weight):
+        order = np.argpartition(rows, (PER_LABEL, layer.d - PER_LABEL - 1), axis=1)
+        kept.append(np.unique(np.concatenate([order[:, :PER_LABEL], order[:, -PER_LABEL:]], axis=None)))
+    return np.unique(np.concatenate(kept)).astype(np.int64)
 
 
 def _narrow(layer: OutputLayer, kept: Indices) -> OutputLayer:

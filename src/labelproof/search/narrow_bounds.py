@@ -42,17 +42,17 @@ def decide_narrow_first(
     powers = _powers(layer, which)
     rest = decide(_in_units(layer, powers), sets.take(left), n_jobs=n_jobs, time_limit=time_limit, advance=advance)
     for i, one in zip(left, rest, strict=True):
-        if one.witness is not None:
-            one = replace(one, witness=_from_units(one.witness, powers))
-        elif one.multipliers is not None:  # which are those of other units
-            one = decide(layer, sets.take([i]), n_jobs=n_jobs, time_limit=time_limit)[0]
-        found[i] = one
+        x = None if one.witness is None else _from_units(one.witness, powers)
+        if (one.witness is not None and x is None) or one.multipliers is not None:  # those are of other units
+            found[i] = decide(layer, sets.take([i]), n_jobs=n_jobs, time_limit=time_limit)[0]
+        else:
+            found[i] = one if x is None else replace(one, witness=x)
     return found
 
 
 def _narrow_columns(layer: OutputLayer) -> Indices:
     """Return the features whose bounds are close together, but not the same."""
-    if layer.low is None or layer.high is None or layer.balls:
+    if layer.low is None or layer.high is None or layer.balls or layer.sparse is not None:
         return np.empty(0, np.int64)
     width = layer.high - layer.low
     some = np.flatnonzero((width > 0) & np.isfinite(width))
@@ -88,7 +88,9 @@ def _in_units(layer: OutputLayer, powers: Indices) -> OutputLayer:
     return replace(layer, weight=weight, low=np.ldexp(layer.low, -powers), high=np.ldexp(layer.high, -powers))
 
 
-def _from_units(x: Witness, powers: Indices) -> Witness:
+def _from_units(x: Witness, powers: Indices) -> Witness | None:
+    """Return the same input in the layer's own units, or None where floats are too coarse there."""
     if isinstance(x, tuple):
-        return tuple(c * 2**p if p >= 0 else c / 2**-p for c, p in zip(x, powers.tolist(), strict=True))
-    return np.ldexp(x, powers)
+        return tuple(c / 2**-p for c, p in zip(x, powers.tolist(), strict=True))
+    found = np.ldexp(x, powers)
+    return found if np.array_equal(np.ldexp(found, -powers), x) else None

@@ -14,12 +14,14 @@ import numpy.typing as npt
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
+from labelproof.proof.sparse_weights import largest_of_rows
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, stop_after
 
 __all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+NUMBERS_AT_ONCE = 2**15  # of rows that are scaled together
 STEPS_OF_ONE_FEATURE = 10**7  # in some 50 ms; of m features, 1/m² as many
 
 
@@ -79,44 +81,59 @@ class Guesses:
 
 
 def search_system(layer: OutputLayer) -> SearchSystem:
-    """Scale the rows of a layer for the search."""
-    n = layer.n_labels
-    columns = [layer.weight]
-    if not layer.is_cone:  # on a cone, scaling x meets sparsemax's sum
-        columns.append((np.zeros(n) if layer.offset is None else layer.offset)[:, None])
-    if layer.has_threshold:
-        columns.append(np.full((n, 1), -1.0))
-    label_rows = np.column_stack(columns)
-    row_exponents = _exponents(label_rows, axis=1)
-    column_exponents = _exponents(times_power_of_two(label_rows, -row_exponents[:, None]), axis=0)
-    label_rows = times_power_of_two(label_rows, -row_exponents[:, None] - column_exponents)
-    bounds, numbers, fixed, fixed_features = _bound_rows(layer, label_rows.shape[1], column_exponents)
-    rows, norms = _unit_rows(np.concatenate([label_rows, bounds]))
-    zeros = (layer.weight == 0).all(axis=1) & (layer.offset is None or layer.offset == 0)
+    """Scale the rows of a layer for the search, some at a time: so they stay in the processor's cache."""
+    n, extra = layer.n_labels, _extra_columns(layer)
+    width = layer.d + extra.shape[1]
+    step = max(16, NUMBERS_AT_ONCE // width)
+    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    row_exponents = _exponents(np.maximum(largest_of_rows(layer.weight), largest_of_rows(extra)))
+
+    def scaled(part: slice) -> Floats:
+        rows = np.concatenate([layer.weight[part], extra[part]], axis=1)
+        return times_power_of_two(rows, -row_exponents[part, None])
+
+    column_exponents = _exponents(np.max([np.abs(scaled(part)).max(axis=0) for part in parts], axis=0))
+    bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
+    rows, norms = np.empty((n + len(bounds), width)), np.empty(n + len(bounds))
+    rows_t32 = np.empty((width, n + len(bounds)), np.float32)
+    for part in parts:
+        rows[part], norms[part] = _unit_rows(times_power_of_two(scaled(part), -column_exponents))
+        rows_t32[:, part] = rows[part].T
+    rows[n:], norms[n:] = _unit_rows(bounds)
+    rows_t32[:, n:] = rows[n:].T
     weak = layer.ties == "inactive" and layer.rule == "sigmoid"
     return SearchSystem(
         rows,
-        np.ascontiguousarray(rows.T, dtype=np.float32),
+        rows_t32,
         np.concatenate([np.arange(n), numbers]),
         norms,
         np.concatenate([row_exponents, np.zeros(len(bounds), np.int64)]),
         column_exponents,
         _unit_rows(fixed)[0],
         fixed_features,
-        np.flatnonzero(zeros) if weak else np.empty(0, np.int64),
-        n > 4 * rows.shape[1] and float(np.median((rows[: n - 1] * rows[1:n]).sum(axis=1))) > 0.99,
+        np.flatnonzero(norms[:n] == 0) if weak else np.empty(0, np.int64),
+        n > 4 * width and float(np.median(np.einsum("ij,ij->i", rows[: n - 1], rows[1:n]))) > 0.99,
     )
 
 
-def _exponents(rows: Floats, axis: int) -> npt.NDArray[np.int64]:
-    """Return e for each row, or column, such that its largest entry is below 2**e, and at least half of that."""
-    largest = np.abs(rows).max(axis=axis)
+def _extra_columns(layer: OutputLayer) -> Floats:
+    """Return the columns of label rows for scale and threshold, as far as there are any."""
+    n, columns = layer.n_labels, [np.empty((layer.n_labels, 0))]
+    if not layer.is_cone:  # on a cone, scaling x meets sparsemax's sum
+        columns.append((np.zeros(n) if layer.offset is None else layer.offset)[:, None])
+    if layer.has_threshold:
+        columns.append(np.full((n, 1), -1.0))
+    return np.concatenate(columns, axis=1)
+
+
+def _exponents(largest: Floats) -> npt.NDArray[np.int64]:
+    """Return e for each number such that it is below 2**e, and at least half of that."""
     return np.where(largest > 0, np.frexp(largest)[1], 0).astype(np.int64)
 
 
 def _unit_rows(rows: Floats) -> tuple[Floats, Floats]:
     """Return the rows over their norms, and the norms; zero rows stay zero."""
-    exponents = _exponents(rows, axis=1) if rows.size else np.zeros(len(rows), np.int64)
+    exponents = _exponents(largest_of_rows(rows))
     scaled = times_power_of_two(rows, -exponents[:, None])
     norms = np.linalg.norm(scaled, axis=1)
     unit = scaled / np.where(norms == 0, 1.0, norms)[:, None]
@@ -271,7 +288,7 @@ def search_one(
     inside = np.isin(system.numbers, start)
     inside[sets[0]] = True
     places = np.flatnonzero(inside)
-    v, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+    v, QT, R = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     lam, active, multipliers, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
     steps_at_a_time = 100 * m + 2000 if deadline == np.inf else 1 + STEPS_OF_ONE_FEATURE // m**2
     while True:
@@ -281,7 +298,7 @@ def search_one(
         while outcome == STOPPED and steps < 100 * m + 2000:
             stop_after(deadline)
             outcome, q, done, entering = dual_active_set(
-                G, targets, n_equal, v, QT, RT, lam, active, q, 1.0, 1e-9, steps_at_a_time, multipliers
+                G, targets, n_equal, v, QT, R, lam, active, q, 1.0, 1e-9, steps_at_a_time, multipliers
             )
             steps += done
         tight = np.where(active[:q] < n_equal, -1 - active[:q], places[np.maximum(active[:q] - n_equal, 0)])

@@ -22,7 +22,7 @@ class ScaledPoints:
         self.rows = np.concatenate([np.eye(m)[low == 0], -np.eye(m)[high == 0]])  # the bounds, then what is added
         self.n_bounds = len(self.rows)
         self.sizes = np.empty(0)
-        self.v, self.QT, self.RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+        self.v, self.QT, self.R = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
         self.lam, self.active, self.multipliers, self.q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
 
     @property
@@ -43,7 +43,7 @@ class ScaledPoints:
 
         m, start = len(self.v), self.n_bounds
         targets = np.append(np.zeros(start), np.ones(self.n_rows))
-        state = self.v, self.QT, self.RT, self.lam, self.active, self.q
+        state = self.v, self.QT, self.R, self.lam, self.active, self.q
         outcome, self.q, _, entering = dual_active_set(
             self.rows, targets, 0, *state, 0.5, 1e-9, 50 * m + 2000, self.multipliers
         )

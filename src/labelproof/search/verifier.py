@@ -6,12 +6,15 @@ from numbers import Integral, Real
 from typing import Any, Literal, Protocol
 
 import numpy as np
+import scipy.sparse
 
 from labelproof.foundation.progress import progress_bar
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.radius_bounds import LEAST_BOX, MOST_BOX
 from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.result import Verification
+from labelproof.proof.sparse_weights import SparseWeight
+from labelproof.search.few_features import has_features_to_spare, searches_in_columns
 from labelproof.search.findings import pack
 from labelproof.search.narrow_bounds import decide_narrow_first
 from labelproof.search.radius import as_floats, measure_radii
@@ -51,8 +54,9 @@ def verify(
     Parameters
     ----------
     weight
-        Output layer of shape (n_labels, d), of at most 64 bits a number. The stored numbers are taken as exact. What is
-        sparse is copied into a dense array.
+        Output layer of shape (n_labels, d), of at most 64 bits a number, as an array or a scipy sparse matrix. The
+        stored numbers are taken as exact. A sparse matrix stays sparse on bounded domains with thousands of features;
+        elsewhere, and for radii, a dense copy is made.
     labels
         Label sets: bool or 0/1 array (n_sets, n_labels), scipy sparse matrix of that shape, or a list of lists of
         active label indices.
@@ -122,7 +126,10 @@ def verify(
         raise ValueError(f"box must be a positive number, from {LEAST_BOX} to {MOST_BOX}, got {box}")
     if not (isinstance(eps, Real) and 0 <= eps < float("inf")):
         raise ValueError(f"eps must be a number ≥ 0, got {eps}")
-    layer = _layer(weight, rule, bias=bias, thresholds=thresholds, ties=ties, domain=domain)
+    kept = SparseWeight(weight) if scipy.sparse.issparse(weight) else weight
+    layer = _layer(kept, rule, bias=bias, thresholds=thresholds, ties=ties, domain=domain)
+    if radius or not (searches_in_columns(layer) or has_features_to_spare(layer)):
+        layer = layer.dense()
     if radius and layer.rule != "sigmoid":
         raise ValueError(f"radius goes with rule='sigmoid' only, got rule={layer.rule!r}")
     if radius and layer.balls:
