@@ -47,10 +47,12 @@ if TYPE_CHECKING:
     )
     from labelproof.models import MultiLabelClassifier, load_model
     from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
+    from labelproof.proof.parts import VerificationParts, load_parts
     from labelproof.proof.result import Verification
     from labelproof.proof.store import load_verification
     from labelproof.proof.stretch_result import Stretch
     from labelproof.proof.stretch_store import load_stretch
+    from labelproof.search.in_parts import verify_in_parts
     from labelproof.search.verifier import verify
     from labelproof.stretching.measuring import stretch
     from labelproof.stretching.pairs import dead_labels, stretch_pairs
@@ -102,6 +104,7 @@ _HOME = {
     "UnboundedF1Loss": "labelproof.losses",
     "Undecided": "labelproof.proof.certificates",
     "Verification": "labelproof.proof.result",
+    "VerificationParts": "labelproof.proof.parts",
     "alternations": "labelproof.theory.cyclic",
     "audit": "labelproof.auditing",
     "count_argmaxable": "labelproof.theory.counting",
@@ -111,6 +114,7 @@ _HOME = {
     "iter_examples": "labelproof.data",
     "load_dataset": "labelproof.data",
     "load_model": "labelproof.models",
+    "load_parts": "labelproof.proof.parts",
     "load_stretch": "labelproof.proof.stretch_store",
     "load_verification": "labelproof.proof.store",
     "log10_argmaxable_fraction": "labelproof.theory.counting",
@@ -120,6 +124,7 @@ _HOME = {
     "stretch": "labelproof.stretching.measuring",
     "stretch_pairs": "labelproof.stretching.pairs",
     "verify": "labelproof.search.verifier",
+    "verify_in_parts": "labelproof.search.in_parts",
 }
 
 __all__ = [
@@ -152,6 +157,7 @@ __all__ = [
     "UnboundedF1Loss",
     "Undecided",
     "Verification",
+    "VerificationParts",
     "activations",
     "alternations",
     "audit",
@@ -168,6 +174,7 @@ __all__ = [
     "iter_examples",
     "load_dataset",
     "load_model",
+    "load_parts",
     "load_stretch",
     "load_verification",
     "log10_argmaxable_fraction",
@@ -182,6 +189,7 @@ __all__ = [
     "stretch_pairs",
     "training",
     "verify",
+    "verify_in_parts",
 ]
 
 __getattr__ = late_names(__name__, {**_HOME, **{name: f"labelproof.{name}" for name in _ROOMS}})

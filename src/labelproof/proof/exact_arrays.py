@@ -1,11 +1,12 @@
 """Arrays that a user gives, as float64 numbers that are exactly those given, or one sentence that says why not."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["finite_array", "real_array"]
+__all__ = ["finite_array", "real_array", "sha256_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,3 +31,10 @@ def finite_array(name: str, values: Any) -> Floats:
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(exact))[0])
         raise ValueError(f"{name} must be finite, got {exact[where]} at index {where}")
     return exact
+
+
+def sha256_of(weight: Floats) -> str:
+    """Hash the shape and the numbers, whatever float type they came in; −0 counts as 0."""
+    digest = hashlib.sha256(f"{weight.shape[0]} {weight.shape[1]} ".encode())
+    digest.update(np.ascontiguousarray(weight + 0.0, "<f8"))
+    return digest.hexdigest()
