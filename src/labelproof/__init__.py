@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
     from labelproof.proof.parts import VerificationParts, load_parts
     from labelproof.proof.result import Verification
+    from labelproof.proof.samples import share_interval
     from labelproof.proof.store import load_verification
     from labelproof.proof.stretch_result import Stretch
     from labelproof.proof.stretch_store import load_stretch
@@ -120,6 +121,7 @@ _HOME = {
     "log10_argmaxable_fraction": "labelproof.theory.counting",
     "plan": "labelproof.theory.plan",
     "replace_head": "labelproof.heads",
+    "share_interval": "labelproof.proof.samples",
     "sparsemax": "labelproof.activations",
     "stretch": "labelproof.stretching.measuring",
     "stretch_pairs": "labelproof.stretching.pairs",
@@ -184,6 +186,7 @@ __all__ = [
     "pictures",
     "plan",
     "replace_head",
+    "share_interval",
     "sparsemax",
     "stretch",
     "stretch_pairs",

@@ -29,6 +29,7 @@ from labelproof.proof.certificates import Certificate
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
+from labelproof.proof.samples import Sample, read_sample
 from labelproof.proof.store import _replacing, load_verification, read_result, save_verification
 
 __all__ = ["LabelDigest", "Run", "VerificationParts", "load_parts", "part_name", "read_run", "write_part", "write_run"]
@@ -46,6 +47,7 @@ class Run:
     labels_sha256: str
     time_limit: float | None = None
     label_names: Sequence[str] | None = field(default=None, repr=False)
+    sample: Sample | None = None
 
     @property
     def n_parts(self) -> int:
@@ -103,6 +105,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         raw = json.loads(path.read_bytes())
         if (raw.get("format"), raw.get("version")) != (FORMAT, 1):
             raise ValueError(f"expected version 1 of {FORMAT!r}, got {raw.get('version')!r} of {raw.get('format')!r}")
+        raw["sample"] = read_sample(raw["sample"])
         run = Run(**{name: raw[name] for name in Run.__dataclass_fields__})
         for name in ("n_sets", "part_size"):
             number = getattr(run, name)
@@ -244,6 +247,7 @@ class VerificationParts:
         if extra:
             raise CertificateError(f"expected {self.run.n_parts} parts of {len(self)} label sets, got also {extra[0]}")
         known: dict[str, Any] = {}
+        status = np.full(len(self), -1, np.int8)
 
         def proven(part: int) -> Verification:
             v = self.part(part)
@@ -259,11 +263,13 @@ class VerificationParts:
             for part, v in zip(there, as_threads_are_free(proven, there, n_jobs), strict=True):
                 self._require_same_claim(part, v, known)
                 digest.update(v.label_sets)
+                status[slice(*self.run.ends(part))] = v.status
                 advance(len(v))
+        vars(self)["status"] = status  # what was proven, whatever happens to the files
         if missing:
             raise CertificateError(
-                f"expected {self.run.n_parts} parts, got {len(there)}, whose verdicts hold: the first that is missing is "
-                f"{part_name(min(missing))}"
+                f"expected {self.run.n_parts} parts, got {len(there)}, whose verdicts hold, and no "
+                f"{part_name(min(missing))}: verify again to complete the run"
             )
         if digest.hexdigest() != self.run.labels_sha256:
             raise CertificateError(

@@ -11,7 +11,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -28,6 +28,7 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.radius_bounds import Radii
 from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.result import Verification
+from labelproof.proof.samples import Sample, read_sample
 
 __all__ = ["load_label_names", "load_verification", "read_result", "save_verification", "sha256_of"]
 
@@ -74,6 +75,7 @@ def save_verification(
         "multipliers": {i: [_ratio(c) for c in given] for i, given in weights.items()},
         "reasons": verification.reasons,
         "label_names": None if label_names is None else list(label_names),
+        **({} if verification.sample is None else {"sample": asdict(verification.sample)}),
     }
     arrays = {
         "header": np.frombuffer(json.dumps(header).encode(), np.uint8),
@@ -173,6 +175,7 @@ class _Header:
     multipliers: dict[int, tuple[Fraction, ...]]
     reasons: dict[int, str]
     label_names: list[str] | None
+    sample: Sample | None
 
 
 _LAYER_ARRAYS = ("offset", "offset_error", "theta", "low", "high")
@@ -217,6 +220,7 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
         _require(isinstance(raw["certified"], bool), "certified", "true or false")
         _require(_is_float(raw["eps"]) and raw["eps"] >= 0, "eps", "a number ≥ 0")
         _require(raw["box"] is None or _is_float(raw["box"]), "box", "a number")
+        raw["sample"] = read_sample(raw.get("sample"))
         known = {field: raw[field] for field in _Header.__dataclass_fields__}
         return _Header(**{**known, **ratios, "reasons": reasons})
 
@@ -327,6 +331,7 @@ def _verification(header: _Header, arrays: dict[str, Array], layer: OutputLayer)
         None if header.box is None else _radii(header.box, arrays, layer),
         header.eps,
         header.multipliers,
+        header.sample,
     )
 
 

@@ -1,7 +1,8 @@
-"""Where blocks of label sets are decided: on threads of this process, or on a cluster by Ray; the answers are the same."""
+"""Where blocks of label sets are decided: by threads of this process, or by Ray on a cluster, with the same answers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from numbers import Integral
 from threading import Event
 from typing import Literal, get_args
@@ -77,9 +78,12 @@ def answers(
         advance(done)
 
     def work(block: LabelSets) -> Verification:
-        return question.answer(block, n_jobs=-(-n_threads // n_blocks), advance=step)
+        return question.answer(block, n_jobs=-(-n_threads // max(1, n_blocks - 1)), advance=step)
 
+    rest = iter(blocks)
+    for first in islice(rest, 1):  # numba must not be imported by two threads at once: they wait for each other forever
+        yield question.answer(first, n_jobs=n_threads, advance=advance)
     try:
-        yield from as_threads_are_free(work, blocks, min(n_threads, n_blocks))
+        yield from as_threads_are_free(work, rest, min(n_threads, max(1, n_blocks - 1)))
     finally:
         ended.set()

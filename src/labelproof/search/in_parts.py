@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def verify_in_parts(
     part_size: int | None = None,
     n_jobs: int | None = None,
     engine: Engine = "local",
+    sample: int | None = None,
+    seed: int = 0,
     progress: bool = False,
 ) -> VerificationParts:
     """Decide any number of label sets as `verify` does, with proofs that go to disk as they are found.
@@ -69,7 +72,7 @@ def verify_in_parts(
         One name for each label, kept for those who show the result.
     part_size
         Label sets in a part; by default as many as are decided in some seconds, up to 10,000.
-    n_jobs, engine, progress
+    n_jobs, engine, sample, seed, progress
         As for `verify`.
 
     Returns
@@ -109,14 +112,15 @@ def verify_in_parts(
         certify=True,
         time_limit=time_limit,
     )
-    sets = question.read(labels)
+    sets, chosen = question.read(labels, sample, seed)
     if not len(sets):
         raise ValueError("labels must hold at least one label set, got none")
     if label_names is not None and len(label_names) != sets.n_labels:
         raise ValueError(f"label_names must hold {sets.n_labels} names, one for each label, got {len(label_names)}")
     names = None if label_names is None else list(label_names)
     size = part_size or part_size_of(question.layer)
-    run = Run(len(sets), size, _hash_of(sets), None if time_limit is None else float(time_limit), names)
+    limit = None if time_limit is None else float(time_limit)
+    run = Run(len(sets), size, _hash_of(sets), limit, names, chosen)
     with _alone(Path(folder)):
         v = VerificationParts(Path(folder), _begin(Path(folder), run, part_size), question.layer)
         with progress_bar("verifying", len(sets), show=progress) as advance:
@@ -167,7 +171,7 @@ def _begin(folder: Path, run: Run, part_size: int | None) -> Run:
         return run
     old = read_run(folder)
     if part_size is None:
-        run = Run(run.n_sets, old.part_size, run.labels_sha256, run.time_limit, run.label_names)
+        run = replace(run, part_size=old.part_size)
     for name in Run.__dataclass_fields__:
         if getattr(old, name) != getattr(run, name):
             what = {"n_sets": "another number of label sets", "labels_sha256": "other label sets"}.get(name)

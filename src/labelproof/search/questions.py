@@ -13,6 +13,7 @@ from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.radius_bounds import LEAST_BOX, MOST_BOX
 from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.result import Verification
+from labelproof.proof.samples import Sample, choose_sets
 from labelproof.search.engine import decide
 from labelproof.search.findings import pack
 from labelproof.search.radius import as_floats, measure_radii
@@ -41,14 +42,16 @@ class Question:
     size: int | None = None  # of the label sets, where the rule gives only such
     rule_name: str = ""
 
-    def read(self, labels: Any) -> LabelSets:
-        """Read label sets, and refuse those that the rule never gives because of their number of labels."""
+    def read(self, labels: Any, sample: int | None, seed: int) -> tuple[LabelSets, Sample | None]:
+        """Read label sets, all or a random sample, and refuse those that the rule never gives for their size."""
         sets = read_label_sets(labels, self.layer.n_labels)
         other = [] if self.size is None else np.flatnonzero(np.diff(sets.indptr) != self.size).tolist()
         if other:
             got = f"{len(sets[other[0]])} in set {other[0]}"
             raise ValueError(f"labels must have the {self.size} labels that {self.rule_name} gives, got {got}")
-        return sets
+        if sample is None:
+            return sets, None
+        return sets.take(choose_sets(len(sets), sample, seed).tolist()), Sample(len(sets), int(seed))
 
     def answer(
         self,

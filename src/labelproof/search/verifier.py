@@ -1,5 +1,6 @@
 """The front door of the verifier: check the arguments, decide, pack the evidence."""
 
+from dataclasses import replace
 from typing import Any
 
 from labelproof.foundation.progress import progress_bar
@@ -28,6 +29,8 @@ def verify(
     n_jobs: int | None = None,
     engine: Engine = "local",
     time_limit: float | None = None,
+    sample: int | None = None,
+    seed: int = 0,
     progress: bool = False,
 ) -> Verification:
     """Decide for each label set whether the classifier can ever predict it, with a proof.
@@ -74,6 +77,9 @@ def verify(
         (see `labelproof.search.on_ray`), in blocks.
     time_limit
         Seconds for one label set, after which it is undecided; None for no limit.
+    sample, seed
+        Decide only so many label sets, chosen at random with this seed; `labelproof.share_interval` says what their
+        verdicts tell of all.
     progress
         Show a progress bar on standard error.
 
@@ -110,11 +116,11 @@ def verify(
         certify=certify,
         time_limit=time_limit,
     )
-    sets = question.read(labels)
+    sets, chosen = question.read(labels, sample, seed)
     with progress_bar("verifying", len(sets), show=progress) as advance:
         if engine == "local":
-            return question.answer(sets, n_jobs=n_jobs, advance=advance, progress=progress)
+            return replace(question.answer(sets, n_jobs=n_jobs, advance=advance, progress=progress), sample=chosen)
         size = part_size_of(question.layer)
         blocks = [block_of(sets, start, start + size) for start in range(0, len(sets), size)]
         found = answers(question, blocks or [sets], engine, n_blocks=len(blocks), advance=advance)
-        return join(question.layer, sets, list(found))
+        return replace(join(question.layer, sets, list(found)), sample=chosen)
