@@ -137,9 +137,14 @@ def bounded_logits(floats: FloatRows, point: Point, z: Floats) -> Logits:
     width = len(point.v)
     slack = relative_error(width) * float(np.linalg.norm(point.v)) * floats.norms + width * TINY
     some = slice(None, None, 1 + len(z) // 256)  # enough of them to tell
-    if np.median(slack[some]) > COARSE * np.median(np.abs(z[some])):  # one entry of v is so large that others vanish
+    if _middle(slack[some]) > COARSE * _middle(np.abs(z[some])):  # one entry of v is so large that others vanish
         slack = np.minimum(slack, relative_error(width) * (np.abs(floats.rows) @ np.abs(point.v)) + width * TINY)
     if not point.within_a_unit:
         slack[:] = np.inf
     slack[floats.inexact] = np.inf
     return Logits(z, slack, point.exponent + floats.exponent)
+
+
+def _middle(values: Floats) -> float:
+    """Return about the median, in a tenth of the time of `numpy.median`."""
+    return float(np.partition(values, len(values) // 2)[len(values) // 2])

@@ -18,7 +18,7 @@ from labelproof.search.questions import Question
 __all__ = ["Engine", "answers", "block_of", "part_size_of", "require_engine", "require_threads"]
 
 Engine = Literal["local", "ray"]
-NUMBERS_A_PART = 4_000_000_000  # sets × weights that are decided in some seconds
+NUMBERS_A_PART = 5_000_000_000  # sets × weights that are decided in some seconds
 LEAST_PART, LARGEST_PART = 256, 10_000  # sets; the first 48 of a part tell which rows matter for the others
 
 
