@@ -100,8 +100,8 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     """Read what the parts of a folder are together; DataFormatError where it is no such folder."""
     path = Path(folder, RUN_FILE)
     if not path.is_file():
-        raise DataFormatError(f"{Path(folder).name}: expected a folder that labelproof verify wrote, got no {RUN_FILE}")
-    with told_in_one_sentence(f"{Path(folder).name}/{RUN_FILE}"):
+        raise DataFormatError(f"{folder}: expected a folder that labelproof verify wrote, got no {RUN_FILE}")
+    with told_in_one_sentence(f"{folder}: {RUN_FILE}"):
         raw = json.loads(path.read_bytes())
         if (raw.get("format"), raw.get("version")) != (FORMAT, 1):
             raise ValueError(f"expected version 1 of {FORMAT!r}, got {raw.get('version')!r} of {raw.get('format')!r}")
@@ -152,7 +152,7 @@ def load_parts(folder: str | os.PathLike[str], weight: Any, *, bias: Any = None)
     run = read_run(folder)
     first = next((k for k in range(run.n_parts) if Path(folder, part_name(k)).exists()), None)
     if first is None:
-        raise DataFormatError(f"{Path(folder).name}: expected {run.n_parts} parts, got none yet")
+        raise DataFormatError(f"{folder}: expected {run.n_parts} parts, got none yet")
     layer = load_verification(Path(folder, part_name(first)), weight, bias=bias).layer
     return VerificationParts(Path(folder), run, layer)
 
@@ -212,7 +212,7 @@ class VerificationParts:
         path = self.folder / part_name(part)
         if not path.exists():
             raise DataFormatError(
-                f"{self.folder.name}: expected {self.run.n_parts} parts, got no {path.name}: "
+                f"{self.folder}: expected {self.run.n_parts} parts, got no {path.name}: "
                 "verify again to complete the run"
             )
         v = read_result(path, self.layer)

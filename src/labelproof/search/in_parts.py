@@ -154,7 +154,7 @@ def _alone(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
-        raise DataFormatError(f"{folder.name}: another process is writing to this folder") from None
+        raise DataFormatError(f"{folder}: another process is writing to this folder") from None
     try:
         yield
     finally:
@@ -163,20 +163,22 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _begin(folder: Path, run: Run, part_size: int | None) -> Run:
     """Write what the parts will be, or read it where that has been done; refuse a folder of something else."""
-    drafts = [*folder.glob(".part-*.part"), *folder.glob(f".{RUN_FILE}.*.part")]  # of a process that was killed
+    drafts = {*folder.glob(".part-*.part"), *folder.glob(f".{RUN_FILE}.*.part")}  # of a process that was killed
+    is_new = set(folder.iterdir()) == drafts
+    old = run if is_new else read_run(folder)
     for draft in drafts:
         draft.unlink()
-    if not any(folder.iterdir()):
+    if is_new:
         write_run(folder, run)
         return run
-    old = read_run(folder)
     if part_size is None:
         run = replace(run, part_size=old.part_size)
     for name in Run.__dataclass_fields__:
         if getattr(old, name) != getattr(run, name):
-            what = {"n_sets": "another number of label sets", "labels_sha256": "other label sets"}.get(name)
-            what = what or f"another {name.replace('_', ' ')}"
-            raise DataFormatError(f"{folder.name}: holds a run with {what}: name another folder, or delete this one")
+            what = {"n_sets": "another number of label sets", "labels_sha256": "other label sets"}.get(
+                name, f"another {name.replace('_', ' ').removesuffix('s')}"
+            )
+            raise DataFormatError(f"{folder}: holds a run with {what}: name another folder, or delete this one")
     return old
 
 
@@ -204,6 +206,6 @@ def _require_parts_of(
 
     for part, what in zip(there, as_threads_are_free(fault, there, n_jobs), strict=True):
         if what is not None:
-            raise DataFormatError(f"{v.folder.name}/{what}: {again}")
+            raise DataFormatError(f"{v.folder}: {what}: {again}")
         start, stop = v.run.ends(part)
         advance(stop - start)
