@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -131,11 +131,15 @@ def _lists(
 
 def _json_lists(path: Path, n_labels: int, names: Sequence[str] | None, columns: Sequence[str]) -> Iterator[LabelSets]:
     rows = iter_json_rows(path)
-    while some := list(islice(rows, SETS_AT_ONCE)):
-        lists = read_label_rows(some, path.name, names, columns, None)
-        if not isinstance(lists, LabelLists):
-            raise _WholeFileNeededError
+    head = list(islice(rows, 1))  # which tells how to read the others
+    lists = read_label_rows(head, path.name, names, columns, None)
+    if not isinstance(lists, LabelLists):
+        raise _WholeFileNeededError
+    while lists.sets:
         yield match_lists(lists, names, n_labels, source=path.name).sets
+        some = list(islice(rows, SETS_AT_ONCE))
+        lists = cast(LabelLists, read_label_rows([*head, *some], path.name, names, columns, None))
+        lists = LabelLists(lists.sets[1:], lists.places[1:])
 
 
 # Arrays
@@ -161,7 +165,7 @@ def _sparse_rows(path: Path, n_labels: int, by_number: bool) -> Iterator[LabelSe
     except (zipfile.BadZipFile, OSError) as error:
         raise _WholeFileNeededError from error  # whose reader says what is wrong
     with archive:
-        names = {member.filename.removesuffix(".npy") for member in archive.infolist()}
+        names = {member.filename.removesuffix(".npy") for member in archive.infolist()} - {"_is_array"}
         is_matrix = names == {"format", "shape", "data", "indices", "indptr"}
         if is_matrix:
             is_matrix = _small(archive, "format", path).item() in (b"csr", "csr")

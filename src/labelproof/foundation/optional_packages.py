@@ -12,6 +12,7 @@ _PACKAGES_OF_EXTRAS = {
     "audit": ("fastapi", "jinja2", "skops", "uvicorn"),
     "plots": ("matplotlib",),
     "parquet": ("pyarrow",),
+    "ray": ("ray",),
 }
 
 
