@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import labelproof as lp
 from labelproof.errors import DataFormatError
 from labelproof.proof.labels import LabelSets, read_label_sets
-from labelproof.search import engines, in_parts
+from labelproof.search import engines, in_parts, whitened
 from labelproof.search.findings import join
 
 RNG = np.random.default_rng(3)
@@ -215,3 +215,16 @@ def test_answers_to_blocks_join_into_the_answer_to_all(options):
         assert v.status[i] == answers[part].status[place]
         np.testing.assert_equal(v.radius[i], answers[part].radius[place])
     assert v.reasons.keys() == set(np.flatnonzero(v.status == -1).tolist())
+
+
+def test_what_candidates_need_is_computed_once_for_all_parts(tmp_path, monkeypatch):
+    prepared = []
+    prepare = whitened._prepare
+    monkeypatch.setattr(whitened, "_prepare", lambda layer: (prepared.append(layer), prepare(layer))[1])
+    weight = np.random.default_rng(0).standard_normal((2000, 12))
+    sets = [[i, i + 1] for i in range(30)]
+    v = lp.verify_in_parts(weight, sets, tmp_path / "r", rule="topk", part_size=10)
+    assert len(prepared) == 1
+    whole = lp.verify(weight, sets, rule="topk")
+    assert v.status.tolist() == whole.status.tolist()
+    np.testing.assert_array_equal(np.concatenate([part.points for part in v.parts()]), whole.points)

@@ -27,6 +27,7 @@ from labelproof.proof.parts import (
 from labelproof.proof.regions import Domain, Rule, Ties
 from labelproof.search.engines import Engine, answers, block_of, part_size_of, require_engine, require_threads
 from labelproof.search.questions import DecisionRule, Question, ask
+from labelproof.search.whitened import Candidates
 
 __all__ = ["verify_in_parts"]
 
@@ -117,6 +118,7 @@ def verify_in_parts(
         raise ValueError("labels must hold at least one label set, got none")
     if label_names is not None and len(label_names) != sets.n_labels:
         raise ValueError(f"label_names must hold {sets.n_labels} names, one for each label, got {len(label_names)}")
+    question = replace(question, candidates=Candidates(question.layer, len(sets)))
     names = None if label_names is None else list(label_names)
     size = part_size or part_size_of(question.layer)
     limit = None if time_limit is None else float(time_limit)

@@ -17,7 +17,7 @@ from labelproof.proof.samples import Sample, choose_sets
 from labelproof.search.engine import decide
 from labelproof.search.findings import pack
 from labelproof.search.radius import as_floats, measure_radii
-from labelproof.search.whitened import decide_by_candidates_first
+from labelproof.search.whitened import Candidates, decide_by_candidates_first
 
 __all__ = ["DecisionRule", "Question", "ask"]
 
@@ -41,6 +41,7 @@ class Question:
     time_limit: float | None
     size: int | None = None  # of the label sets, where the rule gives only such
     rule_name: str = ""
+    candidates: Candidates | None = None  # where these are for many blocks
 
     def read(self, labels: Any, sample: int | None, seed: int) -> tuple[LabelSets, Sample | None]:
         """Read label sets, all or a random sample, and refuse those that the rule never gives for their size."""
@@ -64,7 +65,7 @@ class Question:
         """Decide some label sets, with proofs; ``progress`` shows a bar while radii are measured."""
         how = {"n_jobs": n_jobs, "advance": advance}
         search = partial(decide, self.layer, time_limit=self.time_limit, **how)
-        evidence = decide_by_candidates_first(self.layer, sets, search, **how)
+        evidence = decide_by_candidates_first(self.layer, sets, search, candidates=self.candidates, **how)
         v = replace(pack(self.layer, sets, evidence, keep=self.certify), eps=self.eps)
         if self.box is None:
             return v
