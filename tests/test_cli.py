@@ -246,8 +246,8 @@ def test_bad_files_end_in_one_sentence_and_write_nothing(folder, change, message
         (["--fail-under", "99"], "--fail-under must be a share from 0 to 1, got 99.0"),
         (["--label-names", "Y.txt"], "Y.txt: expected a new label name in line 1, got an empty line"),
         (["--label-names", "absent.txt"], "absent.txt: no such file"),
-        (["-o", "absent/r.npz"], "--output must be a file in a folder that exists, got absent/r.npz"),
-        (["-o", "."], "--output must be a file in a folder that exists, got ."),
+        (["-o", "absent/r.npz"], "--output must be in a folder that exists, got absent/r.npz"),
+        (["-o", "."], ".: expected a folder that labelproof verify wrote, got no run.json"),
         (["-o", "W.npy"], "--output must not be one of the inputs, got W.npy"),
     ],
 )

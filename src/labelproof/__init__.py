@@ -49,10 +49,13 @@ if TYPE_CHECKING:
     )
     from labelproof.models import MultiLabelClassifier, load_model
     from labelproof.proof.certificates import Argmaxable, Unargmaxable, Undecided
+    from labelproof.proof.parts import VerificationParts, load_parts
     from labelproof.proof.result import Verification
+    from labelproof.proof.samples import share_interval
     from labelproof.proof.store import load_verification
     from labelproof.proof.stretch_result import Stretch
     from labelproof.proof.stretch_store import load_stretch
+    from labelproof.search.in_parts import verify_in_parts
     from labelproof.search.verifier import verify
     from labelproof.stretching.measuring import stretch
     from labelproof.stretching.pairs import dead_labels, stretch_pairs
@@ -105,6 +108,7 @@ _HOME = {
     "UnboundedF1Loss": "labelproof.losses",
     "Undecided": "labelproof.proof.certificates",
     "Verification": "labelproof.proof.result",
+    "VerificationParts": "labelproof.proof.parts",
     "__version__": "labelproof.foundation.release",
     "alternations": "labelproof.theory.cyclic",
     "audit": "labelproof.auditing",
@@ -115,15 +119,18 @@ _HOME = {
     "iter_examples": "labelproof.data",
     "load_dataset": "labelproof.data",
     "load_model": "labelproof.models",
+    "load_parts": "labelproof.proof.parts",
     "load_stretch": "labelproof.proof.stretch_store",
     "load_verification": "labelproof.proof.store",
     "log10_argmaxable_fraction": "labelproof.theory.counting",
     "plan": "labelproof.theory.plan",
     "replace_head": "labelproof.heads",
+    "share_interval": "labelproof.proof.samples",
     "sparsemax": "labelproof.activations",
     "stretch": "labelproof.stretching.measuring",
     "stretch_pairs": "labelproof.stretching.pairs",
     "verify": "labelproof.search.verifier",
+    "verify_in_parts": "labelproof.search.in_parts",
 }
 
 __all__ = [
@@ -156,6 +163,7 @@ __all__ = [
     "UnboundedF1Loss",
     "Undecided",
     "Verification",
+    "VerificationParts",
     "__version__",
     "activations",
     "alternations",
@@ -174,6 +182,7 @@ __all__ = [
     "keras3",
     "load_dataset",
     "load_model",
+    "load_parts",
     "load_stretch",
     "load_verification",
     "log10_argmaxable_fraction",
@@ -183,11 +192,13 @@ __all__ = [
     "pictures",
     "plan",
     "replace_head",
+    "share_interval",
     "sparsemax",
     "stretch",
     "stretch_pairs",
     "training",
     "verify",
+    "verify_in_parts",
 ]
 
 __getattr__ = late_names(__name__, {**_HOME, **{name: f"labelproof.{name}" for name in _ROOMS}})

@@ -86,7 +86,7 @@ def test_what_is_loaded_is_what_was_saved(name, path):
 def test_no_field_of_a_result_is_forgotten():
     in_arrays, in_header = (
         set(store._RESULT_ARRAYS) - {"indptr", "indices"},
-        {"fractions", "multipliers", "reasons", "certified", "eps"},
+        {"fractions", "multipliers", "reasons", "certified", "eps", "sample"},
     )
     stored = {field.name for field in dataclasses.fields(lp.Verification)}
     assert stored == in_arrays | in_header | {"layer", "label_sets", "radii"}

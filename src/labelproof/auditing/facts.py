@@ -7,7 +7,7 @@ from labelproof.auditing.document import LayerFacts
 from labelproof.auditing.rank import rank_bounds
 from labelproof.importers import ImportedLayer
 from labelproof.proof.regions import OutputLayer, exact_offset
-from labelproof.proof.store import sha256_of
+from labelproof.proof.sparse_weights import sha256_of
 
 __all__ = ["constant_labels", "describe_domain", "layer_facts"]
 

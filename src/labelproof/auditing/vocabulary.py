@@ -22,7 +22,7 @@ from labelproof.foundation.arguments import is_share_reached
 from labelproof.importers import ImportedLayer, layer_of, read_vocabulary
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
-from labelproof.proof.store import sha256_of
+from labelproof.proof.sparse_weights import sha256_of
 from labelproof.search.verifier import verify
 
 __all__ = ["FORMAT", "NeverToken", "Rival", "VocabularyAudit", "VocabularyDocument", "audit_vocabulary"]

@@ -16,7 +16,7 @@ __all__ = ["check"]
 
 def check(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="File that verify, stretch or audit saved.", show_default=False)
+        Path, typer.Argument(metavar="RESULT", help="What verify, stretch or audit saved.", show_default=False)
     ],
     weights: Annotated[
         Path, typer.Option("--weights", "-w", help=f"The layer that was verified: {FORMATS}.", show_default=False)
@@ -34,18 +34,20 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Prove every verdict of a result again, exactly, from the weights and its certificates alone."""
-    from labelproof import load_verification
     from labelproof.cli import files, summary
     from labelproof.importers import read_layer
-    from labelproof.proof.store import load_label_names
+    from labelproof.proof.parts import load_parts, read_run
+    from labelproof.proof.store import load_label_names, load_verification
 
     if features is not None:
         layer = read_layer(weights, weight_key=weight_key, bias=bias)
         check_measured(files.existing(result), layer, features, calibration, jobs, as_json)
         return
-    names = load_label_names(files.existing(result))  # their number tells which side of a sparse matrix is the labels
+    in_parts = result.is_dir()
+    names = read_run(result).label_names if in_parts else load_label_names(files.existing(result))
+    # their number tells which side of a sparse matrix is the labels
     layer = read_layer(weights, weight_key=weight_key, bias=bias, n_labels=None if names is None else len(names))
-    v = load_verification(result, layer.weight, bias=layer.bias)
+    v = (load_parts if in_parts else load_verification)(result, layer.weight, bias=layer.bias)
     start = time.perf_counter()
     try:
         v.check(n_jobs=jobs, progress=progress_wanted())
@@ -53,15 +55,15 @@ def check(
     except CertificateError as error:
         fault = str(error)
     seconds = time.perf_counter() - start
-    verdicts = summary.counts(v)
+    verdicts = summary.counts(v.status)
     proven = verdicts["argmaxable"] + verdicts["unargmaxable"]
     if as_json:
-        assumed = {"assumptions": summary.assumptions(v)}
+        assumed = {"assumptions": summary.assumptions(v.layer)}
         print_json({"proven": fault is None, "fault": fault, **verdicts, **assumed, "seconds": round(seconds, 3)})
     elif fault is None:
         undecided = f"; {verdicts['undecided']:,} are undecided" if verdicts["undecided"] else ""
         console().print(f"{plural(proven, 'verdict')} proven again in {seconds:.1f} s{undecided}.")
-        stated = "; ".join(f"{name} {value}" for name, value in summary.assumptions(v).items())
+        stated = "; ".join(f"{name} {value}" for name, value in summary.assumptions(v.layer).items())
         console().print(f"They are about these weights with: {stated}.", highlight=False)
     else:
         console().print(f"Not proven: {fault}.")

@@ -10,7 +10,9 @@ from rich.text import Text
 
 from labelproof.cli.console import percent, table
 from labelproof.proof.certificates import Unargmaxable
+from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
+from labelproof.proof.samples import Sample, share_interval
 
 __all__ = [
     "assumptions",
@@ -23,14 +25,15 @@ __all__ = [
     "named",
     "radii",
     "radius_sentence",
+    "sample_sentence",
     "smallest_conflicts",
     "verdict_table",
+    "where",
 ]
 
 
-def counts(v: Verification, which: Any = slice(None)) -> dict[str, int]:
-    """Count the verdicts, of all label sets or of some."""
-    status = v.status[which]
+def counts(status: npt.NDArray[np.int8]) -> dict[str, int]:
+    """Count the verdicts."""
     return {
         "sets": len(status),
         "argmaxable": int((status == 1).sum()),
@@ -39,9 +42,8 @@ def counts(v: Verification, which: Any = slice(None)) -> dict[str, int]:
     }
 
 
-def assumptions(v: Verification) -> dict[str, str]:
+def assumptions(layer: OutputLayer) -> dict[str, str]:
     """Say which classifier the verdicts are about, beside its weights: what a result file states by itself."""
-    layer = v.layer
     free = layer.low is None and layer.high is None and not layer.balls
     nonnegative = layer.low is not None and layer.high is None and not layer.low.any() and not layer.balls
     return {
@@ -61,24 +63,23 @@ def n_distinct(v: Verification) -> int:
     return len({active.tobytes() for active in v.label_sets})
 
 
-def by_active_labels(v: Verification) -> list[dict[str, Any]]:
+def by_active_labels(status: npt.NDArray[np.int8], sizes: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
     """Count the verdicts for 0, 1, 2–3, 4–7, 8–15, … active labels, leaving out what does not occur."""
-    sizes = np.diff(v.label_sets.indptr)
     bins = np.frexp(sizes.astype(np.float64))[1]  # 0 for 0, 1 for 1, 2 for 2 and 3, ...
     rows = []
     for bin_ in np.unique(bins).tolist():
         low, high = (0, 0) if bin_ == 0 else (2 ** (bin_ - 1), 2**bin_ - 1)
-        rows.append({"from": low, "to": high, **counts(v, bins == bin_)})
+        rows.append({"from": low, "to": high, **counts(status[bins == bin_])})
     return rows
 
 
-def verdict_table(v: Verification) -> Table:
-    """Lay out the counts, one row for each range of active labels."""
+def verdict_table(rows: Sequence[dict[str, Any]], total: dict[str, Any]) -> Table:
+    """Lay out the counts, one row for each range of active labels, and that of all."""
     lines = table("active labels", "label sets", "argmaxable", "unargmaxable", "undecided", "share")
-    for row in by_active_labels(v):
+    for row in rows:
         name = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']}–{row['to']}"
         lines.add_row(name, *_cells(row))
-    lines.add_row("all", *_cells(counts(v)), style="bold")
+    lines.add_row("all", *_cells(total), style="bold")
     return lines
 
 
@@ -138,13 +139,26 @@ def conflict_parts(v: Verification, i: int) -> dict[str, list[Any]]:
     }
 
 
-def conflict_table(v: Verification, which: Sequence[int], names: Sequence[str] | None) -> Table:
+def where(layer: OutputLayer) -> str:
+    """Say of "whatever the input" what a domain leaves of it."""
+    return " in the domain" if layer.low is not None or layer.high is not None or layer.balls else ""
+
+
+def sample_sentence(sample: Sample, status: npt.NDArray[np.int8]) -> str:
+    """Say what verdicts on a random sample tell of all label sets."""
+    low, high = share_interval(status)
+    return (
+        f"These are {len(status):,} of {sample.of:,} label sets, chosen at random (seed {sample.seed}): "
+        f"with 95 % confidence, {100 * low:.2f} to {100 * high:.2f} % of all can be predicted."
+    )
+
+
+def conflict_table(conflicts: Sequence[tuple[int, dict[str, list[Any]]]], names: Sequence[str] | None) -> Table:
     """Lay out the conflicts of some label sets: labels that cannot be on and off like that at the same time."""
     lines = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("label set", "on", "off"):
         lines.add_column(column)
-    for i in which:
-        parts = conflict_parts(v, i)
+    for i, parts in conflicts:
         bounds = [name for name in parts["extra"] if name != "scale"]
         also = f"; within {', '.join(bounds[:2])}{' …' if len(bounds) > 2 else ''}" if bounds else ""
         lines.add_row(f"{i}", _some(parts["on"], names), _some(parts["off"], names) + also)
@@ -162,9 +176,8 @@ def named(labels: list[int], names: Sequence[str] | None) -> list[Any]:
     return labels if names is None else [names[label] for label in labels]
 
 
-def constant_labels(v: Verification) -> list[int]:
+def constant_labels(layer: OutputLayer) -> list[int]:
     """Return the labels whose logit is 0 whatever the input: with open ties no label set can be predicted."""
-    layer = v.layer
     if layer.ties != "open" or layer.rule != "sigmoid":
         return []
     constant = ~layer.weight.any(axis=1)

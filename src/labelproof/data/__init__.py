@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from labelproof.data.examples import Example, SparseRow, collect
     from labelproof.data.label_files import read_label_file, read_label_names
     from labelproof.data.label_matching import MatchedSets
+    from labelproof.data.label_spool import label_sets_on_disk
     from labelproof.data.loading import iter_examples, load_dataset
     from labelproof.data.part_files import join_parts
     from labelproof.data.splits import (
@@ -43,6 +44,7 @@ _HOME = {
     "join_parts": "labelproof.data.part_files",
     "label_deviation": "labelproof.data.splits",
     "label_proportions": "labelproof.data.synthetic",
+    "label_sets_on_disk": "labelproof.data.label_spool",
     "load_dataset": "labelproof.data.loading",
     "read_label_file": "labelproof.data.label_files",
     "read_label_names": "labelproof.data.label_files",
@@ -69,6 +71,7 @@ __all__ = [
     "join_parts",
     "label_deviation",
     "label_proportions",
+    "label_sets_on_disk",
     "load_dataset",
     "read_label_file",
     "read_label_names",

@@ -31,7 +31,7 @@ from labelproof.data.textfile import LIMITS, at, bare_name, read_lines, require_
 from labelproof.errors import DataFormatError
 from labelproof.proof.store import load_label_names
 
-__all__ = ["read_label_file", "read_label_names"]
+__all__ = ["iter_json_rows", "kind_of", "read_label_file", "read_label_names", "read_text_lines"]
 
 Array = npt.NDArray[Any]
 _NUMBERS = re.compile(r"[-\d\s,]*")
@@ -102,7 +102,7 @@ def read_label_file(
     if label_names is not None and n_labels is None:
         n_labels = len(label_names)
     try:
-        if path.is_dir() or not path.exists() or _kind(path) is None:
+        if path.is_dir() or not path.exists() or kind_of(path) is None:
             return match_dataset(_data_set(source, part, columns), label_names, n_labels, apart=apart)
         raw = _read(path, label_names, part, columns)
         if isinstance(raw, LabelTable):
@@ -146,7 +146,7 @@ def read_label_names(path: Path, n_labels: int | None = None) -> list[str]:
     return names
 
 
-def _kind(path: Path) -> str | None:
+def kind_of(path: Path) -> str | None:
     """Return the ending of files that are read here, None for those that only `load_dataset` knows."""
     ending = Path(bare_name(path)).suffix
     if ending == ".txt" and _is_xmc(path):
@@ -185,14 +185,14 @@ def _require_part(part: str, parts: Iterable[str], name: str) -> None:
 
 def _read(path: Path, names: Sequence[str] | None, part: str | None, columns: Sequence[str]) -> LabelTable | LabelLists:
     require_file(path)
-    kind = _kind(path)
+    kind = kind_of(path)
     if kind in (".npy", ".npz"):
         return _read_arrays(path, part)
     if kind == ".txt":
         _require_part(part, (), path.name) if part is not None else None
         return _read_text(path)
     if kind in (".jsonl", ".ndjson"):
-        return read_label_rows(_json_rows(path), path.name, names, columns, part)
+        return read_label_rows(iter_json_rows(path), path.name, names, columns, part)
     if kind == ".parquet":
         from labelproof.data.parquet import iter_parquet_rows
 
@@ -209,8 +209,13 @@ def _read(path: Path, names: Sequence[str] | None, part: str | None, columns: Se
 
 
 def _read_text(path: Path) -> LabelLists:
-    lines = list(read_lines(path))
-    return LabelLists([_text_line(line) for _, line in lines], [at(path, number) for number, _ in lines])
+    lines = list(read_text_lines(path))
+    return LabelLists([active for active, _ in lines], [place for _, place in lines])
+
+
+def read_text_lines(path: Path) -> Iterator[tuple[list[str], str]]:
+    """Yield the labels of each line, and where it stands."""
+    return ((_text_line(line), at(path, number)) for number, line in read_lines(path))
 
 
 def _text_line(line: str) -> list[str]:
@@ -218,7 +223,7 @@ def _text_line(line: str) -> list[str]:
     return [as_label(token.strip()) for token in re.split(separators, line) if token.strip()]
 
 
-def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
+def iter_json_rows(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield where each line stands, and its object or its labels."""
     for number, line in read_lines(path):
         if not line.strip():

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
 
-__all__ = ["MAX_BYTES", "read_array", "read_arrays", "told_in_one_sentence"]
+__all__ = ["MAX_BYTES", "read_array", "read_arrays", "read_form", "told_in_one_sentence"]
 
 Array = npt.NDArray[Any]
 MAX_BYTES = 16 * 2**30
@@ -54,6 +54,15 @@ def read_arrays(
 
 def read_array(stream: IO[bytes], size: int, name: str) -> Array:
     """Read one array in the .npy format that must fill a stream of this many bytes; pickles are refused."""
+    with told_in_one_sentence(name):
+        shape, by_column, dtype = read_form(stream, size, name)
+        content = bytearray(stream.read(size - stream.tell()))
+        array = np.frombuffer(content, dtype).reshape(shape, order="F" if by_column else "C")
+        return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def read_form(stream: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read what stands before the numbers of such an array: its shape, whether columns come first, its dtype."""
     header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     with told_in_one_sentence(name):
         shape, by_column, dtype = header[np.lib.format.read_magic(stream)](stream)
@@ -62,8 +71,7 @@ def read_array(stream: IO[bytes], size: int, name: str) -> Array:
         expected = math.prod(shape) * dtype.itemsize
         if min(shape, default=0) < 0 or expected != size - stream.tell():
             raise DataFormatError(f"{name}: expected {expected} bytes for shape {shape}, got {size - stream.tell()}")
-        array = np.frombuffer(bytearray(stream.read(expected)), dtype).reshape(shape, order="F" if by_column else "C")
-        return array.astype(dtype.newbyteorder("="), copy=False)
+        return shape, by_column, dtype
 
 
 @contextmanager

@@ -13,6 +13,7 @@ _PACKAGES_OF_EXTRAS = {
     "plots": ("matplotlib",),
     "parquet": ("pyarrow",),
     "keras": ("h5py", "keras"),
+    "ray": ("ray",),
 }
 
 

@@ -1,8 +1,9 @@
 """Threads of our own: how many there are, work spread over them, and what BLAS may use meanwhile."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_threads", "one_blas_thread", "run_together", "usable_cores"]
+__all__ = ["as_threads_are_free", "in_threads", "one_blas_thread", "run_together", "usable_cores"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,10 +31,34 @@ def usable_cores() -> int:
 def in_threads(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None = None) -> Iterator[R]:
     """Yield work(item) for every item, in order, from n_jobs threads (default: the cores this process may use).
 
-    They keep BLAS to one thread each.
+    They keep BLAS to one thread each. A single thread is the caller's own.
     """
+    if n_jobs == 1:
+        with one_blas_thread():
+            yield from map(work, items)
+        return
     with one_blas_thread(), ThreadPoolExecutor(n_jobs or usable_cores()) as pool:
         yield from pool.map(work, items)
+
+
+def as_threads_are_free(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None = None) -> Iterator[R]:
+    """Yield the same as `in_threads`, but take an item only when a thread is about to be free: few are in memory.
+
+    Where the caller stops, what has begun is ended and no more is begun.
+    """
+    n_threads = n_jobs or usable_cores()
+    waiting: deque[Future[R]] = deque()
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > n_threads + 1:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

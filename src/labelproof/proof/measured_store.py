@@ -22,7 +22,7 @@ from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, make_layer
-from labelproof.proof.store import _label_sets, _replacing, _require, _require_offset, sha256_of
+from labelproof.proof.store import _label_sets, _replacing, _require, _require_offset
 from labelproof.proof.stretch_bar import Bar, M
 
 __all__ = [
@@ -59,7 +59,7 @@ def save_measured(
         "n_labels": layer.n_labels,
         "d": layer.d,
         "n_examples": len(examples),
-        "weight_sha256": sha256_of(layer.weight),
+        "weight_sha256": layer.weight_sha256,
         "features_sha256": examples.sha256,
         "rule": layer.rule,
         "ties": layer.ties,
@@ -158,7 +158,7 @@ def _layer(name: str, header: dict[str, Any], arrays: dict[str, Array], weight: 
         ok = theta is None or (theta.shape == shape[:1] and theta.dtype == np.float64 and np.isfinite(theta).all())
         _require(bool(ok), "theta", "one finite number a label")
     layer = make_layer(weight, bias=bias, theta=theta, rule=header["rule"], ties=header["ties"])
-    if sha256_of(layer.weight) != header["weight_sha256"]:
+    if layer.weight_sha256 != header["weight_sha256"]:
         raise DataFormatError(f"{name}: made for another weight of the same shape (the sha256 of its numbers differs)")
     with told_in_one_sentence(name):
         _require_offset(name, layer, arrays.get("offset"), arrays.get("offset_error"))

@@ -21,6 +21,7 @@ This module is trusted code: every proof rests on the rows that it defines.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ from scipy.special import logit
 
 from labelproof.proof.domains import Ball, Domain, read_domain
 from labelproof.proof.exact_arrays import finite_array
-from labelproof.proof.sparse_weights import SparseWeight
+from labelproof.proof.sparse_weights import SparseWeight, sha256_of
 
 __all__ = [
     "Domain",
@@ -89,6 +90,11 @@ class OutputLayer:
     def d(self) -> int:
         """Number of features."""
         return self.weight.shape[1]
+
+    @cached_property
+    def weight_sha256(self) -> str:
+        """Hash of the weights."""
+        return sha256_of(self.weight)
 
     @property
     def sparse(self) -> SparseWeight | None:

@@ -20,6 +20,7 @@ from labelproof.proof.margins import UnitWeights, margin, margins
 from labelproof.proof.radius_bounds import Radii, RadiusBounds
 from labelproof.proof.regions import OutputLayer, require_subnormals
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
+from labelproof.proof.samples import Sample
 from labelproof.proof.weighted_conflicts import weighted_conflict_fault
 from labelproof.proof.witnesses import witness_faults
 
@@ -59,6 +60,8 @@ class Verification(Sequence[Certificate]):
     >>> v.status, len(v), v[1].conflict
     (array([1, 0], dtype=int8), 2, (0, 1, 2))
     >>> v.check()  # raises CertificateError where a proof does not hold
+    sample
+        Of how many label sets these were chosen at random, if they were, and with which seed.
     """
 
     layer: OutputLayer = field(repr=False)
@@ -74,6 +77,7 @@ class Verification(Sequence[Certificate]):
     radii: Radii | None = field(default=None, repr=False)
     eps: float = 1e-8
     multipliers: dict[int, tuple[Fraction, ...]] = field(default_factory=dict, repr=False)
+    sample: Sample | None = None
 
     def __len__(self) -> int:
         return len(self.status)

@@ -3,6 +3,7 @@
 Trusted code: every proof about a sparse layer reads its numbers here. What is not stored is exactly 0.
 """
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import scipy.sparse
 
 from labelproof.proof.exact_arrays import finite_array
 
-__all__ = ["SparseWeight", "largest_of_rows", "row_blocks"]
+__all__ = ["SparseWeight", "largest_of_rows", "row_blocks", "sha256_of"]
 
 Floats = npt.NDArray[np.float64]
 NUMBERS_AT_ONCE = 4_000_000  # of a block of rows
@@ -90,6 +91,14 @@ def row_blocks(weight: Floats | SparseWeight) -> Iterator[Floats]:
     step = max(1, NUMBERS_AT_ONCE // weight.shape[1])
     for start in range(0, weight.shape[0], step):
         yield weight[start : start + step]
+
+
+def sha256_of(weight: Floats | SparseWeight) -> str:
+    """Hash the shape and the numbers, whatever float type they came in, sparse or not; −0 counts as 0."""
+    digest = hashlib.sha256(f"{weight.shape[0]} {weight.shape[1]} ".encode())
+    for block in row_blocks(weight):
+        digest.update(np.ascontiguousarray(block + 0.0, "<f8"))
+    return digest.hexdigest()
 
 
 def largest_of_rows(rows: Any) -> Floats:

@@ -4,7 +4,6 @@ The file holds the label sets, the verdicts and their evidence, but no weights: 
 in it is trusted. Loading checks the form of what it reads; whether the verdicts are true, `Verification.check` proves.
 """
 
-import hashlib
 import json
 import math
 import os
@@ -12,7 +11,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -29,9 +28,10 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.radius_bounds import Radii
 from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.result import Verification
-from labelproof.proof.sparse_weights import SparseWeight, row_blocks
+from labelproof.proof.samples import Sample, read_sample
+from labelproof.proof.sparse_weights import SparseWeight
 
-__all__ = ["load_label_names", "load_verification", "save_verification", "sha256_of"]
+__all__ = ["load_label_names", "load_verification", "read_result", "save_verification"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -65,7 +65,7 @@ def save_verification(
         "written_by": f"labelproof {installed_version('labelproof')}",
         "n_labels": layer.n_labels,
         "d": layer.d,
-        "weight_sha256": sha256_of(layer.weight),
+        "weight_sha256": layer.weight_sha256,
         "rule": layer.rule,
         "ties": layer.ties,
         "temperature": layer.temperature,
@@ -76,6 +76,7 @@ def save_verification(
         "multipliers": {i: [_ratio(c) for c in given] for i, given in weights.items()},
         "reasons": verification.reasons,
         "label_names": None if label_names is None else list(label_names),
+        **({} if verification.sample is None else {"sample": asdict(verification.sample)}),
     }
     arrays = {
         "header": np.frombuffer(json.dumps(header).encode(), np.uint8),
@@ -87,8 +88,7 @@ def save_verification(
         "conflict_ptr": verification.conflict_ptr,
         "conflict_rows": verification.conflict_rows,
         **{f"radius_{name}": getattr(verification.radii, name) for name in _RADII_ARRAYS if verification.radii},
-        **{name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None},
-        **arrays_of_balls(layer.balls, layer.d),
+        **_arrays_of(layer),
     }
     with _replacing(Path(path)) as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
@@ -134,12 +134,26 @@ def load_verification(path: str | os.PathLike[str], weight: Any, *, bias: Any = 
         return _verification(header, arrays, layer)
 
 
+def read_result(path: str | os.PathLike[str], layer: OutputLayer) -> Verification:
+    """Read a result that must be about this very layer, rule and domain included; DataFormatError says what differs."""
+    name = Path(path).name
+    arrays = read_arrays(path)
+    header = _header(name, arrays)
+    for field in ("n_labels", "d", "weight_sha256", "rule", "ties", "temperature"):
+        stored, expected = getattr(header, field), getattr(layer, field)
+        if stored != expected:
+            raise DataFormatError(f"{name}: made for another classifier: expected {field} {expected}, got {stored}")
+    own = _arrays_of(layer)
+    for field in (*_LAYER_ARRAYS, *_BALL_ARRAYS):
+        if not np.array_equal(_no_bound(field, own.get(field)), _no_bound(field, arrays.get(field))):
+            raise DataFormatError(f"{name}: made for another classifier: expected its {field}, got another")
+    with told_in_one_sentence(name):
+        return _verification(header, arrays, layer)
+
+
 def load_label_names(path: str | os.PathLike[str]) -> list[str] | None:
     """Return the label names that a file of results holds, or None."""
     return _header(Path(path).name, read_arrays(path, only={"header"})).label_names
-
-
-# Reading arrays
 
 
 # Reading a result
@@ -162,9 +176,11 @@ class _Header:
     multipliers: dict[int, tuple[Fraction, ...]]
     reasons: dict[int, str]
     label_names: list[str] | None
+    sample: Sample | None
 
 
 _LAYER_ARRAYS = ("offset", "offset_error", "theta", "low", "high")
+_BALL_ARRAYS = ("ball_ends", "ball_radius", "ball_centre")
 _RADII_ARRAYS = {"sets": np.int64, "lower": np.float64, "upper": np.float64, "centers": np.float64}
 _RADII_ARRAYS |= {"ptr": np.int64, "rows": np.int64, "multipliers": np.float64}
 _RESULT_ARRAYS = {  # dtype and number of dimensions
@@ -205,6 +221,7 @@ def _header(name: str, arrays: dict[str, Array]) -> _Header:
         _require(isinstance(raw["certified"], bool), "certified", "true or false")
         _require(_is_float(raw["eps"]) and raw["eps"] >= 0, "eps", "a number ≥ 0")
         _require(raw["box"] is None or _is_float(raw["box"]), "box", "a number")
+        raw["sample"] = read_sample(raw.get("sample"))
         known = {field: raw[field] for field in _Header.__dataclass_fields__}
         return _Header(**{**known, **ratios, "reasons": reasons})
 
@@ -232,12 +249,18 @@ def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bi
         temperature=header.temperature,
     )
     layer = replace(layer, balls=balls)
-    if sha256_of(layer.weight) != header.weight_sha256:
+    if layer.weight_sha256 != header.weight_sha256:
         raise DataFormatError(f"{name}: made for another weight of the same shape (the sha256 of its numbers differs)")
     with told_in_one_sentence(name):
         stored = [arrays.get(part) for part in ("offset", "offset_error")]
         _require_offset(name, layer, stored[0], stored[1])
     return layer
+
+
+def _no_bound(field: str, array: Array | None) -> Array | None:
+    """Return None for bounds that bound nothing, which files leave out."""
+    nothing = {"low": -np.inf, "high": np.inf}.get(field)
+    return None if array is not None and nothing is not None and (array == nothing).all() else array
 
 
 def _or(bound: Floats | None, otherwise: float) -> Floats | float:
@@ -309,6 +332,7 @@ def _verification(header: _Header, arrays: dict[str, Array], layer: OutputLayer)
         None if header.box is None else _radii(header.box, arrays, layer),
         header.eps,
         header.multipliers,
+        header.sample,
     )
 
 
@@ -356,6 +380,12 @@ def _require(condition: bool, name: str, expected: str) -> None:
 # Writing
 
 
+def _arrays_of(layer: OutputLayer) -> dict[str, Array]:
+    """Return what a file keeps of a layer beside its weights and what the header tells."""
+    own = {name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None}
+    return own | arrays_of_balls(layer.balls, layer.d)
+
+
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of ``path`` once it is complete."""
@@ -368,14 +398,6 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def sha256_of(weight: Floats | SparseWeight) -> str:
-    """Hash the shape and the numbers, whatever float type they came in, sparse or not; −0 counts as 0."""
-    digest = hashlib.sha256(f"{weight.shape[0]} {weight.shape[1]} ".encode())
-    for block in row_blocks(weight):
-        digest.update((block + 0.0).astype("<f8").tobytes())
-    return digest.hexdigest()
 
 
 def _ratio(number: Fraction) -> str:

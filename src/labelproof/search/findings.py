@@ -1,18 +1,22 @@
 """What the search found for one label set, once it is proven; and many of them packed into one result."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from labelproof.proof.labels import LabelSets
+from labelproof.proof.radius_bounds import Radii
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
 from labelproof.proof.rounding import Witness
 
-__all__ = ["Finding", "pack"]
+__all__ = ["Finding", "join", "pack"]
 
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 
 
@@ -56,3 +60,46 @@ def pack(layer: OutputLayer, label_sets: LabelSets, findings: list[Finding], *, 
         keep,
         multipliers={i: found.multipliers for i, found in enumerate(findings) if found.multipliers is not None},
     )
+
+
+def join(layer: OutputLayer, label_sets: LabelSets, parts: Sequence[Verification]) -> Verification:
+    """Return the verdicts on consecutive blocks of label sets as one."""
+    starts = np.cumsum([0, *map(len, parts)]).tolist()
+    first_points = np.cumsum([0, *(len(v.points) for v in parts)])
+    return Verification(
+        layer,
+        label_sets,
+        np.concatenate([v.status for v in parts]),
+        np.concatenate([v.points for v in parts]),
+        np.concatenate(
+            [np.where(v.point_of < 0, -1, v.point_of + n) for v, n in zip(parts, first_points, strict=False)]
+        ),
+        _joined_ends([v.conflict_ptr for v in parts]),
+        np.concatenate([v.conflict_rows for v in parts]),
+        _joined(starts, [v.fractions for v in parts]),
+        _joined(starts, [v.reasons for v in parts]),
+        parts[0].certified,
+        _joined_radii(starts, [v.radii for v in parts if v.radii is not None]),
+        parts[0].eps,
+        _joined(starts, [v.multipliers for v in parts]),
+    )
+
+
+def _joined(starts: list[int], parts: Sequence[dict[int, T]]) -> dict[int, T]:
+    return {start + i: value for start, part in zip(starts, parts, strict=False) for i, value in part.items()}
+
+
+def _joined_ends(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    lengths = np.concatenate([np.diff(ends) for ends in parts])
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _joined_radii(starts: list[int], parts: Sequence[Radii]) -> Radii | None:
+    if not parts:
+        return None
+    flat = {
+        name: np.concatenate([getattr(radii, name) for radii in parts])
+        for name in ("lower", "upper", "centers", "rows", "multipliers")
+    }
+    places = np.concatenate([radii.sets + start for radii, start in zip(parts, starts, strict=False)])
+    return Radii(parts[0].box, sets=places, ptr=_joined_ends([radii.ptr for radii in parts]), **flat)

@@ -9,6 +9,7 @@ here is trusted: `labelproof.proof` proves it, and the search decides the rest.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from labelproof.proof.rounding import FloatRows, float_rows, relative_error, row
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.findings import Finding
 
-__all__ = ["decide_by_candidates_first", "whitened_points"]
+__all__ = ["Candidates", "decide_by_candidates_first", "whitened_points"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -47,6 +48,7 @@ def decide_by_candidates_first(
     *,
     n_jobs: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
+    candidates: "Candidates | None" = None,
 ) -> list[Finding]:
     """Return proven evidence for every label set: of candidates where they are proofs, else what the search gives.
 
@@ -56,13 +58,15 @@ def decide_by_candidates_first(
         The search, for the sets that are left.
     n_jobs, advance
         As in `labelproof.search.engine.decide`.
+    candidates
+        Where these sets are some of many.
     """
-    suited = _suited(layer, sets)
+    candidates = candidates or Candidates(layer, len(sets))
+    suited = _suited(layer, sets, candidates.n_sets)
     if not len(suited):
         return decide(sets)
     found: list[Finding | None] = [None] * len(sets)
-    with one_blas_thread():
-        job = _prepare(layer)
+    job = candidates.job
     blocks = [suited[start : start + SETS_AT_A_TIME] for start in range(0, len(suited), SETS_AT_A_TIME)]
 
     def work(block: Indices) -> list[Finding | None]:
@@ -86,7 +90,21 @@ def whitened_points(layer: OutputLayer, sets: LabelSets) -> Floats:
         return np.concatenate([np.empty((0, layer.d)), *(_points(job, block, 0)[0] for block in blocks)])
 
 
-def _suited(layer: OutputLayer, sets: LabelSets) -> Indices:
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What candidates need of a layer, computed once for all of ``n_sets`` label sets, whatever blocks they come in."""
+
+    layer: OutputLayer
+    n_sets: int
+
+    @cached_property
+    def job(self) -> "_Job":
+        """The covariance of the rows, and the rest."""
+        with one_blas_thread():
+            return _prepare(self.layer)
+
+
+def _suited(layer: OutputLayer, sets: LabelSets, n_sets: int) -> Indices:
     """Return the places of sets that a candidate may win, or nothing where they do not pay for the covariance."""
     none = np.empty(0, np.int64)
     if layer.rule != "topk" or layer.low is not None or layer.high is not None or layer.weight.size < LEAST_SIZE:
@@ -94,7 +112,7 @@ def _suited(layer: OutputLayer, sets: LabelSets) -> Indices:
     sizes = np.diff(sets.indptr)
     suited = np.flatnonzero((sizes >= 1) & (sizes <= LARGEST_SET) & (sizes < layer.n_labels))
     cost = (2 * layer.n_labels + 10 * layer.d) * float(layer.d) ** 2
-    return suited if cost < WORTH_A_SET * len(suited) else none
+    return suited if cost * len(sets) < WORTH_A_SET * len(suited) * n_sets else none
 
 
 @dataclass(frozen=True, eq=False)
