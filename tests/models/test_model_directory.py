@@ -23,10 +23,10 @@ from labelproof import verify
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold
 from labelproof.errors import ModelFormatError
+from labelproof.foundation.writing import write_folder
 from labelproof.models import Model, load_model
 from labelproof.models.card import model_card
 from labelproof.models.directory import VERSION
-from labelproof.models.writing import write_folder
 from labelproof.training import TrainConfig, fit
 
 FILES = ["README.md", "config.json", "encoder", "labels.json", "metrics.json", "model.safetensors", "rule.json"]
@@ -407,5 +407,5 @@ def test_a_rename_that_fails_puts_the_old_folder_back(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match="no"):
-        write_folder(tmp_path / "folder", lambda draft: (draft / "new").touch(), may_replace=lambda _: True)
+        write_folder(tmp_path / "folder", lambda draft: (draft / "new").touch(), may_replace=lambda _: True, what="one")
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", "old"]

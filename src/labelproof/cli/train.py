@@ -130,7 +130,7 @@ def train(
     try:
         fitted = fit(settings, dataset, out=output, resume=resume, progress=not quiet)
     except KeyboardInterrupt:
-        raise ValueError("interrupted: the same command with --resume goes on after what was finished") from None
+        raise KeyboardInterrupt("the same command with --resume goes on after what was finished") from None
     except ValueError:
         if is_new:
             _remove_if_bare(output)

@@ -9,20 +9,19 @@ import json
 import math
 import os
 import re
-import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
+from labelproof.foundation.writing import replacing
 from labelproof.proof.domains import arrays_of_balls, balls_of_arrays
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.radius_bounds import Radii
@@ -88,7 +87,7 @@ def save_verification(
         **{name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None},
         **arrays_of_balls(layer.balls, layer.d),
     }
-    with _replacing(Path(path)) as stream:
+    with replacing(path) as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
@@ -352,20 +351,6 @@ def _require(condition: bool, name: str, expected: str) -> None:
 
 
 # Writing
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of ``path`` once it is complete."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(draft, "xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def sha256_of(weight: Floats) -> str:

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
+from labelproof.foundation.writing import replacing
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.regions import OutputLayer, make_layer
-from labelproof.proof.store import _label_sets, _replacing, _require, _require_offset, sha256_of
+from labelproof.proof.store import _label_sets, _require, _require_offset, sha256_of
 from labelproof.proof.stretch_result import Bar, Stretch
 
 __all__ = ["load_stretch", "save_stretch"]
@@ -64,7 +65,7 @@ def save_stretch(result: Stretch, path: str | os.PathLike[str]) -> None:
         **({} if bar is None else _arrays(bar.predicted, _BAR)),
         **{name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None},
     }
-    with _replacing(Path(path)) as stream:
+    with replacing(path) as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 

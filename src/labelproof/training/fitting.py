@@ -13,6 +13,7 @@ from labelproof import encoders
 from labelproof.data import Dataset
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
+from labelproof.foundation.writing import write_text
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_loss, build_rule, learns_from_data
@@ -280,4 +281,4 @@ def _require_same_run(folder: Path, config: TrainConfig, *, resume: bool) -> Non
 def _write_config(folder: Path, config: TrainConfig) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True)
-    (folder / CONFIG).write_text(text, encoding="utf-8")
+    write_text(folder / CONFIG, text)
