@@ -9,23 +9,28 @@ as it would have.
 import hashlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
+from rows import Row
 
-__all__ = ["WAYS", "Job", "Undisturbed", "moments", "trial", "undisturbed"]
+__all__ = ["WAYS", "Job", "Undisturbed", "campaign", "moments", "trial", "undisturbed"]
 
 WAYS = ("kill", "interrupt", "full disk", "kill after a time")
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
 PATIENCE = 300.0
+SECONDS = re.compile(r"[\d.,]+ (s|seconds|ms)\b")
 State = dict[str, str]
 
 
@@ -65,6 +70,37 @@ class Outcome:
     seconds: float = 0.0
     memory: int = 0
     said: str = field(default="", repr=False)
+
+
+def campaign(jobs: list[Job], number: int, ways: tuple[str, ...] = WAYS, seed: int = 0) -> list[Row]:
+    """Disturb each job in each way at a number of moments, at random where there are more."""
+    preload()
+    rows = []
+    for place, job in enumerate(jobs):
+        row = Row(f"faults: {job.name}")
+        with tempfile.TemporaryDirectory() as folder:
+            run = undisturbed(job, Path(folder))
+            for kind, way in enumerate(ways):
+                for moment in moments(way, run, number, np.random.default_rng([seed, place, kind])):
+                    ended = trial(job, run, way, moment, Path(folder))
+                    fault = f"{job.name}, {way} at {moment}: {ended.fault}" if ended.fault else ""
+                    row.add(fault, ended.seconds, ended.memory)
+        row.note = f"{run.moments} moments"
+        rows.append(row)
+    return rows
+
+
+def preload() -> None:
+    """Import what the commands need, so that the forked processes have it; nothing here starts a thread."""
+    import pyarrow.parquet  # noqa: F401
+    from lightning.pytorch import Trainer  # noqa: F401
+    from matplotlib.backends import backend_agg  # noqa: F401
+
+    import labelproof as lp
+    from labelproof import auditing, data, models, report, training  # noqa: F401
+
+    weight = np.random.default_rng(0).normal(size=(5, 3))
+    lp.verify(weight, [[0], [0, 1]], n_jobs=1).check(n_jobs=1)
 
 
 def undisturbed(job: Job, folder: Path) -> Undisturbed:
@@ -161,6 +197,8 @@ def _content(path: Path) -> str:
             return json.dumps([_timeless(json.loads(line)) for line in path.read_text().splitlines()])
         if path.name == "history.csv":
             return "\n".join(line.rpartition(",")[0] for line in path.read_text().splitlines())
+        if path.suffix == ".html":
+            return _digest(SECONDS.sub("", path.read_text()).encode())
         if path.suffix == ".ckpt":
             from labelproof.training.callbacks import read_checkpoint
 
@@ -253,9 +291,11 @@ def _in_child(folder: Path, action: Callable[[], Any], delay: float | None = Non
     if delay is not None:
         time.sleep(delay)
         os.kill(child, signal.SIGKILL)
-    signal.alarm(int(PATIENCE))
+    guard = Timer(PATIENCE, os.kill, (child, signal.SIGABRT))
+    guard.start()
     _, status, usage = os.wait4(child, 0)
-    signal.alarm(0)
+    guard.cancel()
+    guard.join()
     return os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024, told.read_text(errors="replace")
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from changes import changed
 from readers import Reader, readers
+from rows import Row
 
 from labelproof.errors import LabelproofError
 
@@ -167,6 +168,13 @@ def table(tallies: dict[str, Tally]) -> str:
         tried = read + refused + lost
         lines.append(f"{name:<16} {tried:>7,} {read:>7,} {refused:>8,} {lost:>5,} {slowest:>9} {memory:>8}")
     return "\n".join(lines)
+
+
+def as_row(name: str, tally: Tally) -> Row:
+    """Return the line of one kind of file in the table of all campaigns."""
+    tried, lost = sum(tally.ends.values()), tally.ends["lost"]
+    note = f"{tally.ends['read']:,} read, {tally.ends['refused']:,} refused; memory beyond the start"
+    return Row(f"readers: {name}", tried, tried - lost, tally.slowest, tally.memory, tally.lost, note)
 
 
 def main() -> int:

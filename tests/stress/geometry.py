@@ -1,4 +1,4 @@
-"""Layers that were made to mislead: every verdict is proven by check(), and true where the truth is known, or undecided.
+"""Layers that were made to mislead: each verdict is proven by check(), and true where that is known, or undecided.
 
 The truth is known from an exact oracle for small layers, and for large ones by the way they were made: features of
 whole numbers whose logits are exact, or a conflict that was put in.
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from exact_oracle import is_argmaxable
 from rows import Row, peak_memory
 
 import labelproof as lp
+from exact_oracle import is_argmaxable
 from labelproof.theory.dft import dft_matrix
 
 __all__ = ["FAMILIES", "Arrangement", "campaign", "judge"]

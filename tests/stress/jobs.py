@@ -38,7 +38,7 @@ def jobs() -> list[Job]:
 
 _RECIPE = ("train", "--data", "data.jsonl", "-o", "run", "--budget", "fast")
 _SWEEP = ("train", "config.yaml", "-o", "run", "--seeds", "2", "trainer.epochs=2")
-_STRETCH = ("stretch", "layer.npz", "--labels", "sets.json", "--features", "features.npy", "-o", "stretch.npz")
+_STRETCH = ("stretch", "layer.npz", "--labels", "sets.txt", "--features", "features.npy", "-o", "stretch.npz")
 
 
 def _write_data() -> None:
@@ -76,4 +76,4 @@ def _write_layer() -> None:
     rng = np.random.default_rng(2)
     np.savez("layer.npz", weight=rng.normal(size=(5, 3)), bias=rng.normal(size=5))
     np.save("features.npy", rng.normal(size=(40, 3)))
-    Path("sets.json").write_text(json.dumps([{"labels": one} for one in ([0], [1, 2], [0, 3, 4], [])]))
+    Path("sets.txt").write_text("0\n1 2\n0 3 4\n\n")

@@ -79,7 +79,7 @@ async def _client(port: int, number: int, end: float, row: Row) -> None:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(_request(port, rng))
             fault = await asyncio.wait_for(_answer(reader), PATIENCE)
-        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError, ValueError) as error:
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError) as error:
             fault = f"client {number}: {type(error).__name__}: {error}"
             reader = writer = None
         row.add(fault, time.monotonic() - begin)
@@ -123,7 +123,7 @@ async def _half_sent(port: int, number: int, row: Row) -> None:
         fault = "" if not answer else f"half a request was answered: {answer[:80]!r}"
     except ConnectionError:
         pass  # it was ended
-    except asyncio.TimeoutError:
+    except TimeoutError:
         fault = "half a request was never ended"
     if not number % 2:
         task.cancel()

@@ -47,6 +47,8 @@ def table(rows: list[Row]) -> str:
     wide = max([len(row.campaign) for row in rows] + [8]) + 2
     lines = [f"{'campaign':<{wide}} {'tried':>8} {'passed':>8} {'lost':>7} {'worst time':>12} {'peak memory':>13}"]
     for row in rows:
-        numbers = f"{row.tried:>8,} {row.passed:>8,} {row.lost:>7,} {row.worst:>10.2f} s {row.memory / 2**20:>10,.0f} MB"
+        numbers = (
+            f"{row.tried:>8,} {row.passed:>8,} {row.lost:>7,} {row.worst:>10.2f} s {row.memory / 2**20:>10,.0f} MB"
+        )
         lines.append(f"{row.campaign:<{wide}} {numbers}{f'  {row.note}' if row.note else ''}")
     return "\n".join(lines)
