@@ -1,7 +1,7 @@
 """Run the campaigns of `make stress` and print one table: ``python tests/stress/run.py [--size 1] [CAMPAIGN]...``
 
-Each campaign runs in a process of its own, with threads of its own number. Exit code 1 if anything was lost; what it was
-is printed below the table. The sizes are those of CAMPAIGNS times ``--size``.
+Each campaign runs in a process of its own. Exit code 1 if anything was lost; what it was is printed below the table.
+The sizes are those of CAMPAIGNS times ``--size``.
 """
 
 import argparse
@@ -22,11 +22,11 @@ from rows import Row, peak_memory, table  # noqa: E402 - found by the path above
 __all__ = ["CAMPAIGNS", "main"]
 
 RECORD = HERE / "campaign.json"
-SOME_JOBS = ("data convert", "stretch", "report", "train")
+SOME_JOBS = ("data convert", "train")  # for the tests
 
 
 def killed(size: float) -> list[Row]:
-    """Disturb commands that write files: six moments each way at size 1, four commands below a tenth of it."""
+    """Disturb commands that write files: six moments each way at size 1, two commands below a tenth of it."""
     from faults import WAYS, campaign
     from jobs import jobs
 
