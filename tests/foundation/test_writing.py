@@ -215,4 +215,5 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_one_before(tmp_path, mon
 
 def test_nothing_is_recovered_where_nothing_was_lost(tmp_path):
     recover(tmp_path / "none")
+    recover("a\0b")
     assert names(tmp_path) == []

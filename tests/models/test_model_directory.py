@@ -24,6 +24,7 @@ from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.writing import write_folder
+from labelproof.importers import read_layer
 from labelproof.models import Model, load_model
 from labelproof.models.card import model_card
 from labelproof.models.directory import VERSION
@@ -369,6 +370,39 @@ def test_what_is_no_model_is_not_replaced(saved, tmp_path, kind):
     with pytest.raises(ValueError, match="is in the way: expected a free name, an empty folder or a model to replace"):
         saved[0].save(tmp_path / "model")
     assert "precious" in next(path for path in tmp_path.rglob("*") if path.is_file()).read_text()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from labelproof.models import load_model
+
+rename, model = Path.rename, load_model(sys.argv[1])
+def killed(self, target):
+    if self.name.endswith(".part"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+Path.rename = killed
+model.save(sys.argv[1])
+"""
+
+
+def test_a_process_killed_between_the_two_renames_of_a_model_loses_nothing(copied, saved, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    folder = copied.rename(run / "model")
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)  # noqa: S603
+    assert ended.returncode == -signal.SIGKILL
+    assert not folder.exists()  # this is the moment
+    aside = next(path for path in run.iterdir() if path.name.endswith(".old"))
+    for read in (load_model, read_layer):
+        for place in (folder, run):
+            read(place)
+            assert folder.exists()
+            folder.rename(aside)
+    saved[0].save(folder)
+    assert (load_model(folder).logits(saved[1]) == saved[0].logits(saved[1])).all()
+    assert not aside.exists()
 
 
 def test_a_link_stays_a_link_to_the_new_model(saved, make_model, tmp_path):

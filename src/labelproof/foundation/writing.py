@@ -179,6 +179,8 @@ def recover(path: PathLike) -> None:
     path
         Of the folder.
     """
+    if "\0" in os.fspath(path):  # no file has such a name
+        return
     place = Path(path).resolve()
     if place.exists():
         return
