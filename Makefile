@@ -25,12 +25,13 @@ test-keras: .venv-keras/installed
 	  -e '.[keras,torch,audit]' 'jax[cpu]' tensorflow httpx pytest
 	touch $@
 
-# Random layers whose every verdict is compared with an exact oracle; START takes a campaign up again.
+# Random layers whose every verdict is compared with an exact oracle; RECORD goes on after the cases that are on record.
 CASES ?= 10000
 SEED ?= 0
 START ?= 0
+RECORD ?=
 campaign: .venv/installed-dev
-	$(BIN)/python tests/campaign.py --cases $(CASES) --seed $(SEED) --start $(START)
+	$(BIN)/python tests/campaign.py --cases $(CASES) --seed $(SEED) --start $(START) $(if $(RECORD),--record $(RECORD))
 
 # The same under other instruction sets and numbers of threads; TESTS and ONLY choose part of it:
 # make test-portable TESTS="tests/search tests/simplex" ONLY="openblas"
@@ -38,10 +39,11 @@ TESTS ?= tests
 test-portable: .venv/installed-dev
 	$(BIN)/python tests/portable.py $(TESTS) $(foreach name,$(ONLY),--only $(name)) -n 2
 
-# Damages files of every kind at random and reads them; what ends in anything but a result or one sentence is kept.
-STRESS ?= 20000
+# Commands killed at chosen moments, verifying in a loop, misleading layers, damaged files, an explorer with 200 clients:
+# one table of what was tried and lost. ONLY chooses campaigns, SIZE multiplies their sizes.
+SIZE ?= 1
 stress: .venv/installed-dev
-	$(BIN)/python tests/stress/fuzzing.py --cases $(STRESS) --seed $(SEED) --start $(START)
+	$(BIN)/python tests/stress/run.py --size $(SIZE) $(ONLY)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

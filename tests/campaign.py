@@ -1,31 +1,36 @@
 """Random small output layers whose every verdict is compared with the exact oracle, and proven again by check().
 
-    python tests/campaign.py --cases 100000 [--seed 0] [--start 0] [--seconds 600]
+    python tests/campaign.py --cases 100000 [--seed 0] [--start 0] [--seconds 600] [--record FILE]
 
 A case is one label set; eight in a row share a layer. Cases are numbered, and each depends on the seed and its number
-only: --start takes a campaign up again, or repeats a case. Exits with 1 if any verdict is wrong. To add a domain, a
-kind of weights or of biases, add a line to DOMAINS, WEIGHTS or BIASES.
+only: --start takes a campaign up again, or repeats a case. With --record the counts of all runs of a seed are kept in a
+file, and each run goes on after the last. Exits with 1 if any verdict is wrong. To add a domain, a kind of weights or
+of biases, add a line to DOMAINS, WEIGHTS or BIASES.
 """
 
 import argparse
 import itertools
+import json
 import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 
 import labelproof as lp
 from exact_oracle import is_argmaxable
+from labelproof.foundation.writing import replacing
 from labelproof.search import column_engine, engine, few_features
 
-__all__ = ["DOMAINS", "ROUND", "Case", "judge", "main", "run"]
+__all__ = ["DOMAINS", "ROUND", "Case", "Record", "judge", "main", "run"]
 
 SETS_A_LAYER = 8
 RULES = ("sigmoid", "topk", "sparsemax")
 TIES = ("open", "inactive")
 OUTCOMES = ("argmaxable", "unargmaxable", "undecided", "wrong")
+A_WHILE = 10.0  # seconds between two lines that say how far it came
 
 
 def whole(rng, *shape, most=2):
@@ -179,10 +184,34 @@ def _judge_one(case, active, status):
     return OUTCOMES[1 - status], ""
 
 
-def run(n_cases, seed, start, seconds, out):
+class Record:
+    """A file with the outcomes of all cases of each seed, which always begin at the first; without a path none."""
+
+    def __init__(self, path):
+        self.path = path
+        self.seeds = json.loads(path.read_text()) if path is not None and path.exists() else {}
+
+    def cases(self, seed):
+        return self.seeds.get(str(seed), {}).get("cases", 0)
+
+    def write(self, seed, before, counts):
+        """Add counts to what there was before."""
+        if self.path is None:
+            return
+        outcomes = Counter()
+        for (*_, outcome), n in counts.items():
+            outcomes[outcome] += n
+        total = {outcome: before.get(outcome, 0) + outcomes[outcome] for outcome in OUTCOMES}
+        self.seeds[str(seed)] = {"cases": sum(total.values()), **total}
+        with replacing(self.path) as stream:
+            stream.write((json.dumps(self.seeds, indent=1) + "\n").encode())
+
+
+def run(n_cases, seed, start, seconds, out, record=None):
     """Judge cases from a number on; return the counts of every combination, and the number to go on from."""
     counts, begin, told = Counter(), time.monotonic(), time.monotonic()
-    number = start
+    number, record = start, record or Record(None)
+    before = dict(record.seeds.get(str(seed), {}))
     try:
         while number < start + n_cases and time.monotonic() < begin + seconds:
             case = Case(seed, number)
@@ -193,12 +222,14 @@ def run(n_cases, seed, start, seconds, out):
                     if fault:
                         print(f"case {i} (--seed {seed} --start {i} --cases 1): {fault}", file=out, flush=True)
             number = case.first + len(judged)
-            if time.monotonic() > told + 10:
+            if time.monotonic() > told + A_WHILE:
+                record.write(seed, before, counts)
                 told = time.monotonic()
                 rate = (number - start) / (told - begin)
                 print(f"{number - start:,} of {n_cases:,} cases, {rate:.0f} a second", file=out, flush=True)
     except KeyboardInterrupt:
         print(f"interrupted; go on with --start {number}", file=out)
+    record.write(seed, before, counts)
     return counts, max(start, min(number, start + n_cases))
 
 
@@ -223,10 +254,13 @@ def main(arguments=None, out=None):
     parser.add_argument("--seed", type=int, default=0, help="of all cases")
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="after which to begin no further case")
+    parser.add_argument("--record", type=Path, help="file with the counts of earlier runs, which this one goes on from")
     asked = parser.parse_args(arguments)
-    print(f"seed {asked.seed}, cases {asked.start} to {asked.start + asked.cases - 1}", file=out, flush=True)
-    counts, end = run(asked.cases, asked.seed, asked.start, asked.seconds, out)
-    print(f"{table(counts)}\ncases {asked.start} to {end - 1} of seed {asked.seed}", file=out, flush=True)
+    record = Record(asked.record)
+    start = asked.start if asked.record is None else record.cases(asked.seed)
+    print(f"seed {asked.seed}, cases {start} to {start + asked.cases - 1}", file=out, flush=True)
+    counts, end = run(asked.cases, asked.seed, start, asked.seconds, out, record)
+    print(f"{table(counts)}\ncases {start} to {end - 1} of seed {asked.seed}", file=out, flush=True)
     return int(any(outcome == "wrong" and n for (*_, outcome), n in counts.items()))
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from labelproof.cli.console import Verbs
 from labelproof.data import load_dataset
 from labelproof.models import load_model
 from running_verbs import assert_refused, report, run
@@ -141,10 +144,30 @@ def test_an_interrupted_training_says_how_to_go_on(folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("labelproof.training.recipe.fitting.blend", interrupt)
         result = train("-o", "run")
-    assert result.exit_code == 2
-    assert "error: interrupted: the same command with --resume goes on after what was finished" in result.stderr
+    assert result.exit_code == 130
+    assert "interrupted: the same command with --resume goes on after what was finished" in result.stderr
     assert not Path("run/model").exists()
     assert train("-o", "run", "--resume").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "no file is left half-written; the same command begins anew"),
+        (("--resume goes on",), "--resume goes on"),
+    ],
+)
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(words, said):
+    def wait():
+        raise KeyboardInterrupt(*words)
+
+    app = typer.Typer(cls=Verbs)
+    app.command()(wait)
+    app.command("other")(lambda: None)
+    result = CliRunner().invoke(app, ["wait"])
+    assert result.exit_code == 130
+    assert result.stderr == f"\ninterrupted: {said}\n"
+    assert result.stdout == ""
 
 
 def test_numbers_are_no_texts_and_folders_no_files(folder):

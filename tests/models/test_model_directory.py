@@ -23,10 +23,11 @@ from labelproof import verify
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold
 from labelproof.errors import ModelFormatError
+from labelproof.foundation.writing import write_folder
+from labelproof.importers import read_layer
 from labelproof.models import Model, load_model
 from labelproof.models.card import model_card
 from labelproof.models.directory import VERSION
-from labelproof.models.writing import write_folder
 from labelproof.training import TrainConfig, fit
 
 FILES = ["README.md", "config.json", "encoder", "labels.json", "metrics.json", "model.safetensors", "rule.json"]
@@ -371,6 +372,39 @@ def test_what_is_no_model_is_not_replaced(saved, tmp_path, kind):
     assert "precious" in next(path for path in tmp_path.rglob("*") if path.is_file()).read_text()
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from labelproof.models import load_model
+
+rename, model = Path.rename, load_model(sys.argv[1])
+def killed(self, target):
+    if self.name.endswith(".part"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+Path.rename = killed
+model.save(sys.argv[1])
+"""
+
+
+def test_a_process_killed_between_the_two_renames_of_a_model_loses_nothing(copied, saved, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    folder = copied.rename(run / "model")
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)  # noqa: S603
+    assert ended.returncode == -signal.SIGKILL
+    assert not folder.exists()  # this is the moment
+    aside = next(path for path in run.iterdir() if path.name.endswith(".old"))
+    for read in (load_model, read_layer):
+        for place in (folder, run):
+            read(place)
+            assert folder.exists()
+            folder.rename(aside)
+    saved[0].save(folder)
+    assert (load_model(folder).logits(saved[1]) == saved[0].logits(saved[1])).all()
+    assert not aside.exists()
+
+
 def test_a_link_stays_a_link_to_the_new_model(saved, make_model, tmp_path):
     saved[0].save(tmp_path / "model")
     (tmp_path / "link").symlink_to("model")
@@ -407,5 +441,5 @@ def test_a_rename_that_fails_puts_the_old_folder_back(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match="no"):
-        write_folder(tmp_path / "folder", lambda draft: (draft / "new").touch(), may_replace=lambda _: True)
+        write_folder(tmp_path / "folder", lambda draft: (draft / "new").touch(), may_replace=lambda _: True, what="one")
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", "old"]

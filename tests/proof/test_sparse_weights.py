@@ -8,8 +8,7 @@ from labelproof.proof.labels import read_label_sets
 from labelproof.proof.margins import UnitWeights
 from labelproof.proof.regions import exact_row, make_layer
 from labelproof.proof.rounding import bounded_logits, float_rows, scaled_point
-from labelproof.proof.sparse_weights import SparseWeight, largest_of_rows, row_blocks
-from labelproof.proof.store import sha256_of
+from labelproof.proof.sparse_weights import SparseWeight, largest_of_rows, row_blocks, sha256_of
 from labelproof.proof.witnesses import witness_faults
 
 DENSE = np.array([[0.0, -2.0, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0], [1e300, 0.0, -5e-324, 3.0]])

@@ -1,6 +1,7 @@
 """A short campaign against the exact oracle, and that a campaign notices what is wrong."""
 
 import io
+import json
 from itertools import product
 
 import numpy as np
@@ -101,3 +102,34 @@ def test_a_search_in_many_bits_that_goes_round_in_circles_ends(monkeypatch):
     found.check()
     assert (found.status >= 0).all()
     assert any(outcome == -1 and left <= 0 for outcome, left in outcomes)
+
+
+def test_runs_of_a_seed_add_up_in_their_record(tmp_path):
+    path = tmp_path / "record.json"
+    for cases in (16, 8):
+        code, text = ran("--cases", cases, "--seed", 5, "--record", path)
+        assert code == 0, text
+    assert "seed 5, cases 16 to 23" in text
+    ran("--cases", 8, "--seed", 6, "--record", path)
+    kept = json.loads(path.read_text())
+    assert {seed: counts["cases"] for seed, counts in kept.items()} == {"5": 24, "6": 8}
+    counts = kept["5"]
+    assert counts["argmaxable"] + counts["unargmaxable"] + counts["undecided"] == 24
+    assert counts["wrong"] == 0
+    _, text = ran("--cases", 24, "--seed", 5)
+    found = [int(n.replace(",", "")) for n in text.splitlines()[-2].split()[1:]]
+    assert found == [counts[outcome] for outcome in campaign.OUTCOMES]
+
+
+def test_a_record_is_written_as_it_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign, "A_WHILE", 0.0)
+    path, judge = tmp_path / "record.json", campaign.judge
+    seen = []
+
+    def watched(case):
+        seen.append(campaign.Record(path).cases(5))
+        return judge(case)
+
+    monkeypatch.setattr(campaign, "judge", watched)
+    ran("--cases", 24, "--seed", 5, "--record", path)
+    assert seen == [0, 8, 16]

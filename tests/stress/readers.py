@@ -12,10 +12,13 @@ import numpy as np
 import scipy.sparse
 
 import labelproof as lp
+from labelproof.auditing import read_document
 from labelproof.data import Dataset, read_label_file, save_dataset
 from labelproof.decisions import PerLabelThreshold, load_rule
 from labelproof.importers import read_layer
+from labelproof.training.callbacks import read_checkpoint
 from labelproof.training.config_files import read_config
+from labelproof.training.run_records import RunRecord, append_record, read_records
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.5, -2.0]], np.float32)
 BIAS = np.array([0.5, -0.5, 0.25, 0.0], np.float32)
@@ -44,6 +47,9 @@ def readers() -> Iterator[Reader]:
     yield Reader("stretch.npz", lambda p: _stretched().save(p), _check_stretch)
     yield Reader("rule.json", lambda p: _rule().save(p), load_rule)
     yield Reader("config.yaml", _text(CONFIG), read_config)
+    yield Reader("audit.json", _audit, read_document)
+    yield Reader("last.ckpt", _state_of_a_run, read_checkpoint)
+    yield Reader("runs.jsonl", _record_of_a_run, read_records)
 
 
 CONFIG = "data: {path: a.csv, min_count: 2}\nhead: {kind: dft, k: 3}\nloss: {kind: focal}\ntrainer:\n  epochs: 3\n"
@@ -106,6 +112,22 @@ def _check_stretch(path: Path) -> None:
 
 def _rule() -> Any:
     return PerLabelThreshold().fit(np.eye(3), np.eye(3) * 0.8)
+
+
+def _audit(path: Path) -> None:
+    document = lp.audit(WEIGHT, SETS, label_names=list("abcd")).document
+    path.write_text(json.dumps(document))
+
+
+def _state_of_a_run(path: Path) -> None:
+    import torch
+
+    state = {"state_dict": {"head.weight": torch.tensor(WEIGHT)}, "callbacks": {"History": {"rows": [{"epoch": 1}]}}}
+    torch.save(state, path)
+
+
+def _record_of_a_run(path: Path) -> None:
+    append_record(path, RunRecord({"loss.beta": 2}, 0, {"head": {"kind": "dft"}}, {"digest": "a"}, {"labelproof": "0"}))
 
 
 def _safetensors(path: Path) -> None:

@@ -1,17 +1,20 @@
 """The folder of an audit: written beside its place, and there complete or as it was before."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.writing import recover
+from labelproof.foundation.writing import write_folder as replace_folder
+
 __all__ = ["as_stored", "write_folder"]
 
 OURS = (
+    "audit.json",
     "proofs-*.npz",
     "layer*.npz",
     "stretch.npz",
@@ -20,11 +23,12 @@ OURS = (
     "features.np[yz]",
     "calibration.np[yz]",
     "features.json",
+    "report.html",
 )
 
 
 def write_folder(folder: str | os.PathLike[str], write: Callable[[Path], None]) -> None:
-    """Let a function write the files of an audit, and move them to a folder.
+    """Let a function write the files of an audit, and put them into a folder in one step.
 
     Parameters
     ----------
@@ -34,21 +38,18 @@ def write_folder(folder: str | os.PathLike[str], write: Callable[[Path], None]) 
         Writes all files into the folder that it is given.
     """
     target = Path(folder)
-    is_ours = target.is_dir() and ((target / "audit.json").is_file() or not any(target.iterdir()))
-    if target.exists() and not is_ours:
+    recover(target)
+    if target.exists() and not (target.is_dir() and (_is_audit(target) or not any(target.iterdir()))):
         raise ValueError(f"folder must be new, empty or hold an earlier audit, got {target}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        write(draft)
-        target.mkdir(exist_ok=True)
-        for pattern in OURS:
-            for stale in target.glob(pattern):
-                stale.unlink()
-        for file in draft.iterdir():
-            file.replace(target / file.name)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    replace_folder(target, write, may_replace=_is_audit, what="an audit", replaced=_is_ours)
+
+
+def _is_audit(folder: Path) -> bool:
+    return (folder / "audit.json").is_file()
+
+
+def _is_ours(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in OURS)
 
 
 def as_stored(weight: npt.NDArray[np.float64]) -> npt.NDArray[np.floating]:

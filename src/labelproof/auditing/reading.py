@@ -9,6 +9,7 @@ from labelproof.auditing.document import CHECK_COMMAND, CHECK_REACH, FORMAT, VER
 from labelproof.auditing.reading_stretch import fault_beyond_verdicts
 from labelproof.errors import DataFormatError
 from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.writing import recover
 
 __all__ = ["read_document"]
 
@@ -28,6 +29,7 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
         If it is no such file, one of a newer version, or not of the form that `document` describes.
     """
     file = Path(path)
+    recover(file)
     if file.is_dir():
         file = file / "audit.json"
     if not file.is_file():

@@ -66,7 +66,8 @@ def _options(
 ) -> None:
     """Prove which label combinations a multi-label classifier can ever predict.
 
-    Exit codes: 0 done; 1 a requirement is not met or a proof does not hold; 2 wrong use or bad input.
+    Exit codes: 0 done; 1 a requirement is not met or a proof does not hold; 2 wrong use or bad input;
+    130 interrupted by Ctrl-C.
     """
     if version:
         from importlib.metadata import version as installed_version

@@ -19,12 +19,17 @@ from labelproof.errors import LabelproofError
 __all__ = ["Verbs", "console", "percent", "plural", "print_json", "printable", "progress_wanted", "table"]
 
 BAD_INPUT = 2
+INTERRUPTED = 130  # what a shell reports of programs that Ctrl-C ends: 128 and the signal for it
+BEGINS_ANEW = "no file is left half-written; the same command begins anew"
 _KEYWORD = re.compile(r"(?<![\w.-])(text|labels|features|separator|format|split|group|resume)=(?![\w'\"\[])")
 NO_READER = 141  # what a shell reports of programs that end when nobody reads on: 128 and the signal for it
 
 
 class Verbs(TyperGroup):
-    """The verbs of the command line; wrong use and bad input end in one sentence and the exit code 2."""
+    """The verbs of the command line; wrong use and bad input end in one sentence and the exit code 2, Ctrl-C in 130.
+
+    A verb that can go on after Ctrl-C raises KeyboardInterrupt with the words that say how.
+    """
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a verb and leave with its exit code."""
@@ -33,7 +38,7 @@ class Verbs(TyperGroup):
                 code = super().main(*args, **{**options, "standalone_mode": False})
         except (LabelproofError, ValueError, OSError, MemoryError) as error:
             sys.exit(_fail(str(error)))
-        except typer.Abort:
+        except typer.Abort:  # the end of the input where an answer was asked for
             sys.exit(_fail("interrupted"))
         except SystemExit as end:
             if isinstance(end.__context__, BrokenPipeError):  # how the printer of help texts ends when nobody reads on
@@ -52,6 +57,9 @@ class Verbs(TyperGroup):
             sys.stdout.flush()
         except BrokenPipeError:
             sys.exit(_stop_writing())
+        except KeyboardInterrupt as stop:
+            print(f"\ninterrupted: {str(stop) or BEGINS_ANEW}", file=sys.stderr)
+            sys.exit(INTERRUPTED)
         return result
 
 

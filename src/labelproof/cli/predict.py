@@ -1,7 +1,6 @@
 """labelproof predict: the labels of new examples, read and answered one batch at a time."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import typer
 
 from labelproof.cli.console import console, plural, print_json, progress_wanted
 from labelproof.cli.options import AsJson
+from labelproof.foundation.writing import replacing
 
 if TYPE_CHECKING:
     from labelproof.models import Model
@@ -174,13 +174,10 @@ def _writer(output: Path | None, *, nowhere: bool) -> Iterator[TextIO | None]:
     if output is None:
         yield None if nowhere else sys.stdout
         return
-    draft = output.with_name(f".{output.name}.{os.getpid()}.part")
-    try:
-        with open(draft, "w", encoding="utf-8", errors="backslashreplace") as stream:  # half characters, as in JSON
-            yield stream
-        os.replace(draft, output)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(output) as file:
+        stream = TextIOWrapper(file, encoding="utf-8", errors="backslashreplace")  # half characters, as in JSON
+        yield stream
+        stream.detach()
 
 
 @contextmanager

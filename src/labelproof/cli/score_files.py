@@ -1,16 +1,18 @@
 """Write scores to .npy and .npz files batch by batch: their number need not be known, nor all of them be in memory."""
 
-import os
 import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from labelproof.foundation.writing import replacing
 
 __all__ = ["ScoreFile", "score_file"]
 
@@ -55,26 +57,24 @@ def score_file(path: Path, label_names: Sequence[str], kind: str) -> Iterator[Sc
     kind
         "probabilities" or "logits".
     """
-    drafts = [path.with_name(f".{path.name}.{os.getpid()}.{part}") for part in ("part", "zip")]
-    try:
-        with open(drafts[0], "wb") as stream:
+    with replacing(path) as target:
+        if path.suffix == ".npy":
+            scores = ScoreFile(target, len(label_names))
+            yield scores
+            scores.close()
+            return
+        with TemporaryFile(dir=path.parent) as stream:  # without a name: gone with the process
             scores = ScoreFile(stream, len(label_names))
             yield scores
             scores.close()
-        if path.suffix == ".npz":
-            _pack(drafts[0], drafts[1], {"label_names": np.array(label_names), "score_kind": np.array(kind)})
-            os.replace(drafts[1], path)
-        else:
-            os.replace(drafts[0], path)
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)
+            _pack(stream, target, {"label_names": np.array(label_names), "score_kind": np.array(kind)})
 
 
-def _pack(scores: Path, target: Path, others: dict[str, npt.NDArray[Any]]) -> None:
+def _pack(scores: IO[bytes], target: IO[bytes], others: dict[str, npt.NDArray[Any]]) -> None:
     with zipfile.ZipFile(target, "w", allowZip64=True) as archive:
-        with archive.open("scores.npy", "w", force_zip64=True) as entry, open(scores, "rb") as stream:
-            shutil.copyfileobj(stream, entry, 2**20)
+        with archive.open("scores.npy", "w", force_zip64=True) as entry:
+            scores.seek(0)
+            shutil.copyfileobj(scores, entry, 2**20)
         for name, array in others.items():
             buffer = BytesIO()
             np.save(buffer, array, allow_pickle=False)

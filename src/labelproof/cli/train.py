@@ -119,6 +119,7 @@ def train(
     from labelproof.models import Model
     from labelproof.models.inputs import with_feature_columns
     from labelproof.training import fit
+    from labelproof.training.fitting import CONFIG
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
     settings = with_feature_columns(settings, dataset)
@@ -128,15 +129,16 @@ def train(
     quiet = as_json or (settings.head.kind != "auto" and not progress_wanted())
     is_new = not output.exists()
     try:
-        fitted = fit(settings, dataset, out=output, resume=resume, progress=not quiet)
+        fitted, said = _with_predictable(fit(settings, dataset, out=output, resume=resume, progress=not quiet))
+        Model.of(fitted).save(output / "model")
     except KeyboardInterrupt:
-        raise ValueError("interrupted: the same command with --resume goes on after what was finished") from None
+        if not (output / CONFIG).exists():
+            raise
+        raise KeyboardInterrupt("the same command with --resume goes on after what was finished") from None
     except ValueError:
         if is_new:
             _remove_if_bare(output)
         raise
-    fitted, said = _with_predictable(fitted)
-    Model.of(fitted).save(output / "model")
     if as_json:
         print_json({"output": str(output), **_summary(fitted)})
     else:

@@ -55,7 +55,7 @@ def run_sweep(
     try:
         records = sweep(settings, dataset, variants=variants, seeds=seeds, out=output / RECORDS, each=tell)
     except KeyboardInterrupt:
-        raise ValueError("interrupted: the same command with --resume does the runs that are missing") from None
+        raise KeyboardInterrupt("the same command with --resume does the runs that are missing") from None
     picture = _draw(records, output)
     best = best_variant(records, metric)
     if as_json:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from labelproof.comparison.opening import open_heads
 from labelproof.comparison.outcome import Outcome
+from labelproof.foundation.writing import write_text
 from labelproof.proof.result import Verification
 from labelproof.report import Table, write_report
 
@@ -69,7 +70,7 @@ def save_comparison(folder: str | Path, outcomes: Sequence[Outcome], *, title: s
     target = require_free(folder)
     target.mkdir(parents=True, exist_ok=True)
     figures = json.dumps([outcome.to_dict() for outcome in outcomes], indent=1, allow_nan=False)
-    (target / "comparison.json").write_text(figures + "\n", encoding="utf-8")  # first: it marks the folder as ours
+    write_text(target / "comparison.json", figures + "\n")  # first: it marks the folder as ours
     for outcome in outcomes:
         outcome.model.save(target / outcome.contender.folder / "model")
         outcome.audit.save(target / outcome.contender.folder / "audit")

@@ -1,12 +1,12 @@
 """A picture of a data set's labels: how frequent each is, and how many an example has. Needs matplotlib."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 
 from labelproof.data.dataset import Dataset
 from labelproof.foundation.optional_packages import need
+from labelproof.foundation.writing import save_figure
 
 __all__ = ["draw_labels"]
 
@@ -46,4 +46,4 @@ def draw_labels(data: Dataset, path: str | os.PathLike[str], *, title: str = "")
         axes.spines[["top", "right"]].set_visible(False)
     if title:
         figure.suptitle(title, parse_math=False)  # a name may have dollar signs
-    figure.savefig(Path(path), dpi=150)
+    save_figure(figure, path, dpi=150)

@@ -273,7 +273,7 @@ _TABLES: dict[str, Callable[[Path, Limits], Rows]] = {
     "csv": iter_table,
     "jsonl": iter_objects,
     "json": iter_list,
-    "parquet": lambda path, _: iter_parquet_rows(path),
+    "parquet": iter_parquet_rows,
 }
 _STREAMS: dict[str, Callable[[_Paths, Columns, Limits], Iterator[Example]]] = {
     "images": lambda paths, columns, limits: iter_images(paths[0], columns, limits),

@@ -8,7 +8,6 @@ import gzip
 import json
 import lzma
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -22,6 +21,7 @@ from labelproof.data.arrays import arrays_of
 from labelproof.data.dataset import Dataset
 from labelproof.data.textfile import COMPRESSED, bare_name
 from labelproof.foundation.optional_packages import need
+from labelproof.foundation.writing import replacing
 
 __all__ = ["save_dataset"]
 
@@ -70,7 +70,7 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | N
     path = Path(path)
     kind = _kind(path, format)
     if kind not in ("svmlight", "xmc"):
-        with _replacing(path) as stream:
+        with _replacing_packed(path) as stream:
             _WRITERS[kind](data, stream)
         return [path]
     if data.features is None:
@@ -79,7 +79,7 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | N
     if broken is not None:
         raise ValueError(f"label_names must be of one line each to be written as {kind}, got {broken!r}")
     names = path.with_name(f"{(path.with_suffix('') if path.suffix.lower() in COMPRESSED else path).stem}.labels.txt")
-    with _replacing(path) as stream, _replacing(names) as beside:
+    with _replacing_packed(path) as stream, _replacing_packed(names) as beside:
         _WRITERS[kind](data, stream)
         beside.write("".join(f"{name}\n" for name in data.label_names).encode())
     return [path, names]
@@ -189,18 +189,14 @@ def _lines(data: Dataset) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes the place of `path` when all has been written."""
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+def _replacing_packed(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing, compressed if its ending says so; it takes its place when all has been written."""
     try:
-        with open(aside, "wb") as file, _packed(file, path.suffix.lower()) as stream:
+        with replacing(path) as file, _packed(file, path.suffix.lower()) as stream:
             yield stream
-        os.replace(aside, path)
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         raise ValueError(f"data must hold text that can be written in UTF-8, got {character!r}") from error
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _packed(file: IO[bytes], ending: str) -> AbstractContextManager[Any]:

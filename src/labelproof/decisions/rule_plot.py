@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelproof.foundation.optional_packages import need
+from labelproof.foundation.writing import save_figure
 
 if TYPE_CHECKING:
     from labelproof.decisions.rule_comparison import Comparison
@@ -48,4 +49,4 @@ def plot_comparison(comparison: "Comparison", path: str | os.PathLike[str]) -> N
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper left", ncols=2, frameon=False)
-    figure.savefig(os.fspath(path), dpi=160)
+    save_figure(figure, path, dpi=160)

@@ -6,7 +6,6 @@ Nothing is unpickled. A file that is truncated, foreign or inconsistent is a Dat
 import json
 import math
 import os
-import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from labelproof.errors import DataFormatError
+from labelproof.foundation.writing import write_text
 
 __all__ = ["Storable", "read_record", "write_record"]
 
@@ -38,17 +38,7 @@ class Storable(Protocol):
 def write_record(item: Storable, path: str | os.PathLike[str]) -> None:
     """Write options and learned values to a file that takes the place of ``path`` once it is complete."""
     item.check()
-    path = Path(path)
-    text = json.dumps(_record(item), indent=1, allow_nan=False)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(draft, "x", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_text(path, json.dumps(_record(item), indent=1, allow_nan=False) + "\n")
 
 
 def read_record(path: str | os.PathLike[str], what: str, classes: Sequence[type[Any]]) -> Any:

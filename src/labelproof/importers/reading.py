@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelproof.errors import LabelproofError, ModelFormatError
+from labelproof.foundation.writing import recover
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.number_files import read_arrays_layer, read_bias, read_table_layer
 from labelproof.importers.other_formats import refusal, refusal_of_folder
@@ -70,6 +71,7 @@ def read_layer(
     ((3, 2), 'float32', 'weight of w.npz')
     """
     path = Path(path)
+    recover(path / "model" if path.exists() else path)
     if not path.is_file() and not path.is_dir():
         raise ModelFormatError(f"{path}: {'neither a file nor a' if path.exists() else 'no such file or'} folder")
     name = path.resolve().name

@@ -26,9 +26,9 @@ from torch import nn
 from labelproof import encoders
 from labelproof.decisions import load_rule
 from labelproof.errors import DataFormatError, ModelFormatError
+from labelproof.foundation.writing import recover, write_folder
 from labelproof.models.card import model_card
 from labelproof.models.model import Model
-from labelproof.models.writing import write_folder
 from labelproof.training import ConfigError, TrainConfig
 from labelproof.training.heads import build_head
 
@@ -70,7 +70,7 @@ def save_model(model: Model, directory: str | Path) -> None:
     ...     sorted(path.name for path in (Path(folder) / "model").glob("*.json"))
     ['config.json', 'labels.json', 'metrics.json', 'rule.json']
     """
-    write_folder(Path(directory), lambda draft: write_model(model, draft), may_replace=is_model)
+    write_folder(directory, lambda draft: write_model(model, draft), may_replace=is_model, what="a model")
 
 
 def load_model(directory: str | Path) -> Model:
@@ -124,6 +124,7 @@ def model_folder(directory: str | Path) -> Path:
     """Return the folder of a model, which may be within that of the run that trained it."""
     folder = Path(directory)
     inner = folder / "model"
+    recover(inner if folder.exists() else folder)
     return inner if not (folder / "config.json").exists() and (inner / "config.json").exists() else folder
 
 

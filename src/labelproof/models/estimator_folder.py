@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelproof.errors import ModelFormatError
+from labelproof.foundation.writing import write_folder
 from labelproof.models.directory import is_model, load_model, model_folder, read_json, write_json, write_model
 from labelproof.models.model import Model
-from labelproof.models.writing import write_folder
 from labelproof.training.fitted import Fitted
 from labelproof.training.targets import Classes, LabelSets
 
@@ -35,7 +35,7 @@ def write_estimator(estimator: "MultiLabelClassifier", path: str | os.PathLike[s
         write_model(model, draft)
         write_json(draft / FILE, described)
 
-    write_folder(Path(path), write, may_replace=is_model)
+    write_folder(path, write, may_replace=is_model, what="a model")
 
 
 def read_estimator(path: str | os.PathLike[str]) -> Read:

@@ -1,7 +1,5 @@
 """Models on given features as ONNX files, which other programs run without labelproof or torch."""
 
-import os
-import secrets
 import warnings
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labelproof.encoders.features import FeatureEncoder
+from labelproof.foundation.writing import replacing_path
 from labelproof.models.model import Model
 
 __all__ = ["export_onnx"]
@@ -42,24 +41,18 @@ def export_onnx(model: Model, path: str | Path) -> None:
         )
     if model.encoder.options.standardise:
         raise ValueError("only models on features as they are can be exported to ONNX, got standardised ones")
-    path = Path(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     example = torch.zeros(2, model.encoder.n_features, dtype=model.weight.dtype, device=model.weight.device)
     n = torch.export.Dim("n")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the exporter's own
-            torch.onnx.export(
-                _Logits(model).eval(),
-                (example,),
-                draft,
-                input_names=["features"],
-                output_names=["logits"],
-                dynamic_shapes={"features": {0: n}},
-                dynamo=True,
-                external_data=False,
-                verbose=False,
-            )
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing_path(path) as draft, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter's own
+        torch.onnx.export(
+            _Logits(model).eval(),
+            (example,),
+            draft,
+            input_names=["features"],
+            output_names=["logits"],
+            dynamic_shapes={"features": {0: n}},
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from labelproof.foundation import writing
 from labelproof.foundation.optional_packages import need
 
 __all__ = ["new_figure", "save_figure"]
@@ -25,4 +26,4 @@ def save_figure(figure: Any, path: str | Path) -> None:
 
     is_svg = str(path).endswith(".svg")
     with rc_context({"svg.hashsalt": "labelproof"}):
-        figure.savefig(path, dpi=120, metadata={"Date": None} if is_svg else {})
+        writing.save_figure(figure, path, dpi=120, metadata={"Date": None} if is_svg else {})

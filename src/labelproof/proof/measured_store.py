@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
+from labelproof.foundation.writing import replacing
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, make_layer
-from labelproof.proof.store import _label_sets, _replacing, _require, _require_offset
+from labelproof.proof.store import _label_sets, _require, _require_offset
 from labelproof.proof.stretch_bar import Bar, M
 
 __all__ = [
@@ -71,7 +72,7 @@ def save_measured(
         **arrays,
         **{name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None},
     }
-    with _replacing(Path(path)) as stream:
+    with replacing(path) as stream:
         np.savez_compressed(stream, allow_pickle=False, **every)
 
 

@@ -25,12 +25,13 @@ from labelproof.errors import CertificateError, DataFormatError
 from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import as_threads_are_free
+from labelproof.foundation.writing import replacing
 from labelproof.proof.certificates import Certificate
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import Sample, read_sample
-from labelproof.proof.store import _replacing, load_verification, read_result, save_verification
+from labelproof.proof.store import load_verification, read_result, save_verification
 
 __all__ = ["LabelDigest", "Run", "VerificationParts", "load_parts", "part_name", "read_run", "write_part", "write_run"]
 
@@ -87,7 +88,7 @@ def part_name(part: int) -> str:
 def write_run(folder: Path, run: Run) -> None:
     """Write what the parts will be together, in one step."""
     written_by = f"labelproof {installed_version('labelproof')}"
-    with _replacing(folder / RUN_FILE) as stream:
+    with replacing(folder / RUN_FILE) as stream:
         stream.write(json.dumps({"format": FORMAT, "version": 1, "written_by": written_by, **asdict(run)}).encode())
 
 

@@ -8,14 +8,12 @@ import json
 import math
 import os
 import re
-import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +21,7 @@ import scipy.sparse
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays, told_in_one_sentence
+from labelproof.foundation.writing import replacing
 from labelproof.proof.domains import arrays_of_balls, balls_of_arrays
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.radius_bounds import Radii
@@ -90,7 +89,7 @@ def save_verification(
         **{f"radius_{name}": getattr(verification.radii, name) for name in _RADII_ARRAYS if verification.radii},
         **_arrays_of(layer),
     }
-    with _replacing(Path(path)) as stream:
+    with replacing(path) as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
@@ -384,20 +383,6 @@ def _arrays_of(layer: OutputLayer) -> dict[str, Array]:
     """Return what a file keeps of a layer beside its weights and what the header tells."""
     own = {name: value for name in _LAYER_ARRAYS if (value := getattr(layer, name)) is not None}
     return own | arrays_of_balls(layer.balls, layer.d)
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of ``path`` once it is complete."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(draft, "xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _ratio(number: Fraction) -> str:

@@ -3,15 +3,14 @@
 import base64
 import hashlib
 import os
-import secrets
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelproof.auditing.document import AuditDocument
 from labelproof.foundation.optional_packages import need
+from labelproof.foundation.writing import write_text
 from labelproof.pages import base_style
 from labelproof.pages.names import visible
 from labelproof.report.findings import Findings
@@ -50,12 +49,12 @@ def write_report(
     documents, title, opening, tables
         As in `render_report`.
     """
-    _write_whole(Path(path), render_report(documents, title=title, opening=opening, tables=tables))
+    write_text(path, render_report(documents, title=title, opening=opening, tables=tables))
 
 
 def write_findings(path: str | os.PathLike[str], page: Findings) -> None:
     """Write the report of an audit of a vocabulary or an index, as one HTML file, complete or not at all."""
-    _write_whole(Path(path), render_findings(page))
+    write_text(path, render_findings(page))
 
 
 def render_findings(page: Findings) -> str:
@@ -63,15 +62,6 @@ def render_findings(page: Findings) -> str:
     style = base_style() + _static("report.css") + _static("findings.css")
     policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     return _environment().get_template("findings.html.j2").render(page=page, style=style, policy=policy)
-
-
-def _write_whole(place: Path, page: str) -> None:
-    draft = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
-    try:
-        draft.write_text(page, encoding="utf-8", newline="\n")
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def render_report(

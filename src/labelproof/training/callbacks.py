@@ -6,8 +6,8 @@ its last complete epoch as if nothing had happened.
 
 import csv
 import math
-import os
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from labelproof.errors import ModelFormatError
+from labelproof.foundation.writing import replacing_path, write_text
 
 __all__ = ["BestWeights", "History", "LastCheckpoint", "is_better", "read_checkpoint"]
 
@@ -61,12 +62,11 @@ class History(Callback):
         self.rows, self.finished = list(state_dict["rows"]), state_dict["finished"]
 
     def _write(self, path: Path) -> None:
-        draft = path.with_name(f".{path.name}.part")
-        with open(draft, "w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, list(self.rows[0]))
-            writer.writeheader()
-            writer.writerows(self.rows)
-        os.replace(draft, path)
+        lines = StringIO(newline="")
+        writer = csv.DictWriter(lines, list(self.rows[0]))
+        writer.writeheader()
+        writer.writerows(self.rows)
+        write_text(path, lines.getvalue())
 
 
 class BestWeights(Callback):
@@ -117,16 +117,11 @@ class LastCheckpoint(Callback):
 
     def on_train_epoch_end(self, trainer: Trainer, _module: LightningModule) -> None:
         """Write it; this callback must be the last, so that it sees what the others did."""
-        draft = self.path.with_name(f".{self.path.name}.part")
-        try:
-            trainer.save_checkpoint(draft)  # on all devices, of which one writes
-            if trainer.is_global_zero:
-                os.replace(draft, self.path)
-        except OSError as error:  # such as a full disk, of which Python says no name
-            raise OSError(f"{self.path} cannot be written: {error.strerror or error}") from error
-        finally:
-            if trainer.is_global_zero:
-                draft.unlink(missing_ok=True)
+        if not trainer.is_global_zero:
+            trainer.save_checkpoint(self.path)  # all devices take part, of which one writes
+            return
+        with replacing_path(self.path) as draft:
+            trainer.save_checkpoint(draft)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what says whether a run goes on with the data that it was begun with."""

@@ -215,6 +215,7 @@ class TrainerConfig(Section):
     precision: Literal["32", "64", "bf16-mixed", "16-mixed"] = "32"
     accelerator: str = "auto"
     devices: PositiveInt = 1
+    num_nodes: PositiveInt = 1
     strategy: str = "auto"
     tensorboard: bool = False
 

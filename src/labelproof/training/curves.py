@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from labelproof.foundation.writing import save_figure
 from labelproof.training.callbacks import Row
 
 __all__ = ["plot_history"]
@@ -54,7 +55,7 @@ def plot_history(history: list[Row], path: str | Path, *, monitor: str = "loss")
             fontsize=8,
             color="0.4",
         )
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path, dpi=120)
 
 
 def _draw(panel: Any, history: list[Row], names: dict[str, str], title: str) -> None:

@@ -13,6 +13,7 @@ from labelproof import encoders
 from labelproof.data import Dataset
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
+from labelproof.foundation.writing import write_text
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_loss, build_rule, learns_from_data
@@ -37,7 +38,8 @@ CONFIG = "config.yaml"
 CURVES = "learning_curve.png"
 _ABSENT = object()  # an option that is not given, which None would be
 MAY_CHANGE = (
-    *(f"trainer.{name}" for name in ("epochs", "patience", "devices", "strategy", "accelerator", "tensorboard")),
+    *(f"trainer.{name}" for name in ("epochs", "patience", "tensorboard")),
+    *(f"trainer.{name}" for name in ("devices", "num_nodes", "strategy", "accelerator")),
     "head.budget",
 )
 
@@ -75,6 +77,7 @@ def fit(
     (2, torch.Size([4, 4]))
     """
     folder = None if out is None else Path(out)
+    _require_one_device_without_batches(config)
     if config.head.kind == "auto":
         return _fit_by_recipe(config, dataset, folder, resume=resume, progress=progress)
     if config.data.folds is not None:
@@ -130,6 +133,19 @@ def fit(
         notes=notes,
         training_sets=known,
     )
+
+
+def _require_one_device_without_batches(config: TrainConfig) -> None:
+    """Refuse several devices for what is not trained by batches in one run, and so cannot be shared among them."""
+    n_devices = config.trainer.devices * config.trainer.num_nodes
+    without = {
+        f"head.kind {config.head.kind}": config.head.kind in ("auto", "svm"),
+        "trainer.optimizer lbfgs": config.trainer.optimizer == "lbfgs",
+        "data.folds": config.data.folds is not None,
+    }
+    for what, is_so in without.items():
+        if is_so and n_devices > 1:
+            raise ValueError(f"trainer.devices and trainer.num_nodes must be 1 with {what}, got {n_devices} devices")
 
 
 def _predictable_rules(
@@ -280,4 +296,4 @@ def _require_same_run(folder: Path, config: TrainConfig, *, resume: bool) -> Non
 def _write_config(folder: Path, config: TrainConfig) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True)
-    (folder / CONFIG).write_text(text, encoding="utf-8")
+    write_text(folder / CONFIG, text)

@@ -104,6 +104,7 @@ def _run(
         trainer = Trainer(
             accelerator=config.accelerator,
             devices=config.devices,
+            num_nodes=config.num_nodes,
             strategy=config.strategy,
             precision={"32": "32-true", "64": "64-true"}.get(config.precision, config.precision),  # type: ignore[arg-type]
             max_epochs=config.epochs,

@@ -116,8 +116,12 @@ class TrainingModule(LightningModule):
         self._share_batches(self.trainer.world_size > 1)
 
     def train_loss(self) -> float:
-        """Return the mean loss of the epoch so far."""
-        return self._train_loss.value()
+        """Return the mean loss of the epoch so far, over the examples of all devices."""
+        if self.trainer.world_size == 1:
+            return self._train_loss.value()
+        here = torch.tensor([float(self._train_loss.total), self._train_loss.n], device=self.device)
+        total, n = self.all_gather(here).reshape(-1, 2).double().sum(0).tolist()
+        return float(total) / max(1, n)
 
     def configure_optimizers(self) -> Any:
         """Return AdamW with a schedule; pretrained parameters have a learning rate of their own."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labelproof.foundation.optional_packages import need
+from labelproof.foundation.writing import save_figure
 from labelproof.metrics import by_name
 from labelproof.training.run_records import RunRecord
 
@@ -99,7 +100,7 @@ def draw_boxes(records: Sequence[RunRecord], path: str | Path, names: Sequence[s
         panel.grid(axis="x", alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].invert_yaxis()
-    figure.savefig(path, dpi=120, metadata=_undated(path))
+    save_figure(figure, path, dpi=120, metadata=_undated(path))
 
 
 def _undated(path: str | Path) -> dict[str, Any]:

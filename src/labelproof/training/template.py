@@ -56,7 +56,8 @@ trainer:
   seed: 0
   precision: "32"           # 32, 64, bf16-mixed, 16-mixed
   accelerator: auto         # auto, cpu, gpu
-  devices: 1
+  devices: 1                # of each machine
+  num_nodes: 1              # machines; the same command is given on each
   strategy: auto            # auto, ddp
   tensorboard: false        # write logs for TensorBoard, if it is installed
 """

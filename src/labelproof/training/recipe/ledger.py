@@ -10,6 +10,7 @@ import numpy as np
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
+from labelproof.foundation.writing import replacing, write_text
 from labelproof.training.recipe.calibrating import Calibration
 from labelproof.training.recipe.folds import Folds
 from labelproof.training.recipe.members import Candidate
@@ -57,9 +58,7 @@ class Ledger:
             pass
         found = find_it()
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.part")
-        draft.write_text(json.dumps({"run": self._run, "loss": found}), encoding="utf-8")
-        draft.replace(path)
+        write_text(path, json.dumps({"run": self._run, "loss": found}))
         return found
 
     @staticmethod
@@ -83,8 +82,7 @@ class Ledger:
         facts: dict[str, Any] = {
             name: getattr(member, name) for name in ("family", "loss", "seconds", "cost", "epochs")
         }
-        draft = path.with_name(f".{path.name}.part")
-        with open(draft, "wb") as stream:
+        with replacing(path) as stream:
             np.savez(
                 stream,
                 allow_pickle=False,
@@ -93,7 +91,6 @@ class Ledger:
                 slopes=member.calibration.slopes,
                 offsets=member.calibration.offsets,
             )
-        draft.replace(path)
 
 
 def _fingerprint(folds: Folds) -> str:

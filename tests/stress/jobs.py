@@ -1,0 +1,79 @@
+"""Commands that write files, with small inputs: what `faults` disturbs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import yaml
+from faults import Job
+
+__all__ = ["jobs"]
+
+N, D, LABELS = 60, 6, ("ant", "bee", "cat", "dog")
+CONFIG = {
+    "data": {"path": "data.jsonl"},
+    "encoder": {"kind": "features", "hidden": 5, "dropout": 0.1},
+    "head": {"kind": "linear"},
+    "trainer": {"epochs": 3, "batch_size": 16, "accelerator": "cpu"},
+}
+
+
+def jobs() -> list[Job]:
+    """Return all of them."""
+    audit = ("audit", "model", "--data", "data.jsonl", "-o", "audit")
+    return [
+        Job("train", _write_data, ("train", "config.yaml", "-o", "run"), "run", begun="run/config.yaml"),
+        Job("train, recipe", _write_data, _RECIPE, "run", begun="run/config.yaml"),
+        Job("sweep", _write_data, _SWEEP, "run", begun="run/runs.jsonl"),
+        Job("tune a model", _train, ("tune", "--model", "model", "--data", "data.jsonl", "--part", "valid"), "model"),
+        Job("audit", _train, audit, "audit", may_lack=("audit/report.html",)),
+        Job("audit again", _audit_before, audit, "audit", may_lack=("audit/report.html",)),
+        Job("report", _audit_before, ("report", "audit", "-o", "report.html"), "report.html"),
+        Job("stretch", _write_layer, _STRETCH, "stretch.npz"),
+        Job("data convert", _write_data, ("data", "convert", "data.jsonl", "out.parquet"), "out.parquet"),
+        Job("predict", _train, ("predict", "model", "data.jsonl", "-o", "out.jsonl"), "out.jsonl"),
+        Job("predict scores", _train, ("predict", "model", "data.jsonl", "--scores", "out.npz"), "out.npz"),
+    ]
+
+
+_RECIPE = ("train", "--data", "data.jsonl", "-o", "run", "--budget", "fast")
+_SWEEP = ("train", "config.yaml", "-o", "run", "--seeds", "2", "trainer.epochs=2")
+_STRETCH = ("stretch", "layer.npz", "--labels", "sets.txt", "--features", "features.npy", "-o", "stretch.npz")
+
+
+def _write_data() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(N, D)).round(3)
+    parts = ["train", "train", "valid", "test"]
+    with open("data.jsonl", "w") as stream:
+        for i, row in enumerate(features.tolist()):
+            active = [name for name, x in zip(LABELS, row, strict=False) if x > 0.3]
+            stream.write(json.dumps({"features": row, "labels": active, "split": parts[i % 4]}) + "\n")
+    Path("config.yaml").write_text(yaml.safe_dump(CONFIG))
+
+
+def _train() -> None:
+    import labelproof as lp
+    from labelproof.models import Model
+    from labelproof.training import TrainConfig, fit
+
+    _write_data()
+    Model.of(fit(TrainConfig.from_dict(CONFIG), lp.load_dataset("data.jsonl"), progress=False)).save("model")
+
+
+def _audit_before() -> None:
+    """Make an audit of other weights, and a report, that the command replaces."""
+    import labelproof as lp
+
+    _train()
+    weight = np.random.default_rng(1).normal(size=(len(LABELS), D))
+    lp.audit(weight, [[0], [1, 2]], label_names=list(LABELS)).save("audit")
+    Path("audit/report.html").write_text("of before")
+    Path("audit/notes.txt").write_text("mine")
+
+
+def _write_layer() -> None:
+    rng = np.random.default_rng(2)
+    np.savez("layer.npz", weight=rng.normal(size=(5, 3)), bias=rng.normal(size=5))
+    np.save("features.npy", rng.normal(size=(40, 3)))
+    Path("sets.txt").write_text("0\n1 2\n0 3 4\n\n")
