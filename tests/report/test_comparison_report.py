@@ -8,9 +8,10 @@ from axe_playwright_python.sync_playwright import Axe
 from reading_pages import Page
 from test_report import HOSTILE
 
-from labelproof.report import Opening, Table, render_report, write_report
+from labelproof.report import Difference, Opening, Table, render_report, write_report
 
 TABLE = Table("Scores", ("model", "micro-F1", HOSTILE[1]), (("first", 0.61, "x"), (HOSTILE[0], 0.62, "y")))
+GAINED = (Difference(("dog", HOSTILE[1]), 3, (0, 1)), Difference((), 1, (0, -1)))
 POINTS = ("A first thing to know.", "A second one.")
 
 
@@ -26,6 +27,7 @@ def folder(small, wide, tmp_path_factory):
     five = [called(one, name) for one, name in zip([small, wide, small, small, small], "abcde", strict=True)]
     opening = Opening("The finding.", tuple(f"what {name} is" for name in "abcde"), POINTS)
     write_report(folder / "five.html", five, opening=opening, tables=[TABLE])
+    write_report(folder / "named.html", five[:2], opening=Opening("The finding.", ("what", "who"), gained=GAINED))
     bad = [renamed(called(one, name), HOSTILE) for one, name in zip([small, wide], HOSTILE, strict=False)]
     write_report(folder / "hostile.html", bad, tables=[TABLE], title=HOSTILE[0])
     return folder
@@ -54,6 +56,16 @@ def test_the_headline_says_who_loses_the_most_and_who_nothing(verdicts, headline
     assert headline in Page(render_report(documents)).text
 
 
+def test_label_sets_that_stand_for_the_finding_are_named(small):
+    documents = [called(small, "narrow"), called(small, "wide")]
+    page = Page(render_report(documents, opening=Opening("x", ("y", "z"), gained=GAINED)))
+    assert "Exactly these labels and no others" in page.text
+    assert "3nevercan predict it" in page.text
+    assert "the empty set1neverundecided" in page.text
+    plain = Page(render_report(documents, opening=Opening("x", ("y", "z"))))
+    assert "Exactly these labels and no others" not in plain.text
+
+
 def test_an_opening_needs_a_caption_for_each_model(small):
     with pytest.raises(ValueError, match="opening must have 2 captions, one an audit, got 1"):
         render_report([small, small], opening=Opening("x", ("y",)))
@@ -79,7 +91,7 @@ def test_headline_figure_and_points_come_within_three_screens_before_the_tables(
         assert page.evaluate("document.documentElement.scrollHeight") < 10 * height
 
 
-@pytest.mark.parametrize("name", ["five.html", "hostile.html"])
+@pytest.mark.parametrize("name", ["five.html", "named.html", "hostile.html"])
 def test_nothing_is_cut_on_a_phone_and_rows_are_stacked(visit, name):
     with visit(name, viewport={"width": 390, "height": 844}) as page:
         page.locator("details.audit").evaluate_all("all => all.forEach(one => { one.open = true; })")
@@ -107,7 +119,8 @@ def test_folded_audits_are_printed_and_folded_again(visit):
 
 
 @pytest.mark.parametrize("options", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 800}}])
-def test_axe_finds_nothing(visit, options):
-    with visit("five.html", **options) as page:
+@pytest.mark.parametrize("name", ["five.html", "named.html"])
+def test_axe_finds_nothing(visit, name, options):
+    with visit(name, **options) as page:
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         assert [(one["id"], one["impact"], one["nodes"][0]["html"][:200]) for one in found] == []

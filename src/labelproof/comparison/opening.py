@@ -19,7 +19,7 @@ def open_heads(outcomes: Sequence[Outcome]) -> Opening:
     """
     _, *others = findings(outcomes)
     captions = tuple(_caption(one) for one in outcomes)
-    return Opening(_headline(outcomes[0], outcomes[1]), captions, gained(outcomes), tuple(others))
+    return Opening(_headline(outcomes[0], outcomes[1]), captions, tuple(others), gained(outcomes))
 
 
 def _headline(narrow: Outcome, dft: Outcome) -> str:

@@ -21,16 +21,16 @@ class Opening:
         The finding in a sentence or two.
     captions
         What each model is, in the order of the audits.
-    gained
-        Label sets by name that stand for the finding: of the first models, as many as each has verdicts.
     points
         What else is worth knowing before the tables, a sentence or two each.
+    gained
+        Label sets that stand for the finding, by name, with the verdicts of the first models.
     """
 
     headline: str
     captions: tuple[str, ...]
-    gained: tuple[Difference, ...] = ()
     points: tuple[str, ...] = ()
+    gained: tuple[Difference, ...] = ()
 
 
 def open_comparison(documents: Sequence[AuditDocument]) -> Opening:
