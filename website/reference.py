@@ -33,6 +33,7 @@ PAGES = {
     "errors": ("Errors", "What is raised when a file, a proof or an installation is at fault.", ()),
 }
 HOMES = {"auditing": "audit"}  # of names of the package itself, where the page is not called as their room
+HIDDEN = {"extra_repr"}  # methods that only other tools call
 
 
 @cache
@@ -105,7 +106,9 @@ def _members(owner: type) -> list[str]:
             found |= {
                 key: None
                 for key, value in vars(base).items()
-                if not key.startswith("_") and isinstance(value, FunctionType | property | classmethod | staticmethod)
+                if key not in HIDDEN
+                and not key.startswith("_")
+                and isinstance(value, FunctionType | property | classmethod | staticmethod)
                 if inspect.getdoc(value if isinstance(value, property | FunctionType) else value.__func__)
             }
     return list(found)
