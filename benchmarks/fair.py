@@ -1,4 +1,4 @@
-"""Decide with proof, beside the fair peer's bare verdict, and how time grows with the width: no cliff?
+"""Deciding and proving, against HiGHS with lazy rows
 
     OMP_NUM_THREADS=1 python benchmarks/fair.py [ROW ...]
 

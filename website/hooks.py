@@ -37,7 +37,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     folders: dict[str, list[Any]] = {
         "performance/": _performance(),
         "reference/": list(reference_pages()),
-        "results/": [f"results/{path.name}" for path in sorted((ROOT / "docs" / "results").glob("*.md"))],
+        "results/": [{_heading(path): f"results/{path.name}"} for path in sorted(ROOT.glob("docs/results/*.md"))],
     }
     config.nav = [item for item in (_filled(item, folders) for item in config.nav or []) if item]
     guide = next(content for section in config.nav for title, content in section.items() if title == "Guide")
@@ -90,9 +90,17 @@ def _performance() -> list[Any]:
     groups: list[Any] = ["performance.md"]
     for topic, row in re.findall(r"^\| ([^|\n]+) \| (\[.*) \|$", _text_of("performance.md"), re.MULTILINE):
         links = {text: places.get(target.removeprefix("../"), target) for text, target in re.findall(LINKS, row)}
-        groups.append({topic.capitalize(): [{text.capitalize(): place} for text, place in links.items()]})
+        groups.append({_upper(topic): [{_upper(text): place} for text, place in links.items()]})
         rest -= set(links.values())
     return [*groups, {"More": sorted(rest)}] if rest else groups
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _heading(path: Path) -> str:
+    return re.findall(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)[0]
 
 
 def _text_of(page: str) -> str:

@@ -33,16 +33,32 @@ PAGES = {
     "errors": ("Errors", "What is raised when a file, a proof or an installation is at fault.", ()),
 }
 HOMES = {"auditing": "audit"}  # of names of the package itself, where the page is not called as their room
+HIDDEN = {"extra_repr"}  # methods that only other tools call
+
+
+@cache
+def all_pages() -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Return the pages, with one more for each public package that none of them has, if what it needs is installed."""
+    pages: dict[str, tuple[str, str, tuple[str, ...]]] = dict(PAGES)
+    for room in sorted(labelproof._ROOMS - {room for _, _, rooms in PAGES.values() for room in rooms}):
+        try:
+            package = import_module(f"labelproof.{room}")
+            for name in package.__all__:
+                getattr(package, name)
+        except ImportError:
+            continue
+        pages[room] = (room.capitalize(), (package.__doc__ or "").split("\n")[0], (room,))
+    return pages
 
 
 @cache
 def public_names() -> dict[str, dict[str, Any]]:
     """Return the objects of every page by the name that a user types, each object once."""
-    pages: dict[str, dict[str, Any]] = {page: {} for page in PAGES}
+    pages: dict[str, dict[str, Any]] = {page: {} for page in all_pages()}
     for name, module in sorted(labelproof._HOME.items(), key=lambda pair: pair[0].lower()):
         room = module.split(".")[1]
-        pages[HOMES.get(room, room if room in PAGES else "verify")][f"lp.{name}"] = getattr(labelproof, name)
-    for page, (_, _, rooms) in PAGES.items():
+        pages[HOMES.get(room, room if room in pages else "verify")][f"lp.{name}"] = getattr(labelproof, name)
+    for page, (_, _, rooms) in all_pages().items():
         for room in rooms:
             package = import_module(f"labelproof.{room}")
             known = {id(thing) for thing in pages[page].values()}
@@ -54,7 +70,7 @@ def public_names() -> dict[str, dict[str, Any]]:
 @cache
 def reference_pages() -> dict[str, str]:
     """Return the text of every page of the reference, by its place in the site."""
-    rows = [f"| [{title}]({page}.md) | {meaning} |" for page, (title, meaning, _) in PAGES.items()]
+    rows = [f"| [{title}]({page}.md) | {meaning} |" for page, (title, meaning, _) in all_pages().items()]
     index = [
         "# Reference",
         "",
@@ -67,7 +83,7 @@ def reference_pages() -> dict[str, str]:
     ]
     pages = {"reference/index.md": "\n".join(index)}
     for page, things in public_names().items():
-        title, meaning, _ = PAGES[page]
+        title, meaning, _ = all_pages()[page]
         parts = [f"# {title}\n\n{meaning}", *(_entry(name, thing) for name, thing in things.items())]
         pages[f"reference/{page}.md"] = _linked("\n\n".join(parts) + "\n")
     return pages
@@ -89,8 +105,10 @@ def _linked(text: str) -> str:
 
 
 def _entry(name: str, thing: Any) -> str:
+    if isinstance(thing, dict):
+        return f"## {name}\n\nA dictionary with the keys {', '.join(f'`{key}`' for key in thing)}."
     if not callable(thing):
-        return f"## {name}\n\nA `{type(thing).__name__}`: {', '.join(f'`{key}`' for key in thing)}."
+        return f"## {name}\n\nA `{type(thing).__name__}`."
     parts = [f"## {name}", _signature(name, thing), as_markdown(inspect.getdoc(thing) or "")]
     if inspect.isclass(thing):
         parts += [_member(key, thing) for key in _members(thing)]
@@ -105,7 +123,9 @@ def _members(owner: type) -> list[str]:
             found |= {
                 key: None
                 for key, value in vars(base).items()
-                if not key.startswith("_") and isinstance(value, FunctionType | property | classmethod | staticmethod)
+                if key not in HIDDEN
+                and not key.startswith("_")
+                and isinstance(value, FunctionType | property | classmethod | staticmethod)
                 if inspect.getdoc(value if isinstance(value, property | FunctionType) else value.__func__)
             }
     return list(found)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class Step:
 def steps(page: str) -> Iterator[Step]:
     """Yield the blocks of a page that are run, in order."""
     fences = list(FENCE.finditer(page))
-    for fence, after in zip(fences, [*fences[1:], None], strict=True):
+    for fence, after in zip_longest(fences, fences[1:]):
         language, code = fence.groups()
         if language in {"python", "console"}:
             between = "" if after is None or after[1] != "text" else page[fence.end() : after.start()].strip()
