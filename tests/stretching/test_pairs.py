@@ -165,7 +165,6 @@ def test_negative_multipliers_prove_nothing_of_a_pair():
         replace(p, multipliers=-p.multipliers).check()
 
 
-@pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning")
 def test_multipliers_that_overflow_prove_nothing_of_a_pair():
     features = np.array([[9.0, -9.0], [-9.0, 9.0], [-1.0, -1.0]])
     p = lp.stretch_pairs(np.eye(2), [[0, 1]], features, bias=[-0.2, -0.2])

@@ -48,6 +48,7 @@ class LogitTable:
         self.beyond_error, self.centre_error = beyond_error, centre_error
         self.highest = np.maximum(beyond.max(axis=1), -beyond.min(axis=1)).astype(np.float64)
 
+    @np.errstate(all="ignore")  # numbers that overflow prove nothing
     def lowers(self, pairs: Indices, theta: Floats) -> Floats:
         """Return a lower bound of the stretch of each pair of labels (n, 2), from multipliers (n, 2); 0 if none."""
         single = theta.astype(np.float32)
@@ -61,6 +62,7 @@ class LogitTable:
         bottom = highest.reshape(-1) + 1.01 * error
         return np.where((np.isfinite(exact) & (exact >= 0)).all(axis=1), _quotient(top, bottom), 0.0)
 
+    @np.errstate(all="ignore")
     def uppers(self, pairs: Indices, examples: Indices, weights: Floats) -> Floats:
         """Return an upper bound of the stretch of each pair, from two examples (n, 2) and weights; inf if none."""
         sound = np.asarray((np.isfinite(weights) & (weights >= 0)).all(axis=1))
