@@ -7,8 +7,8 @@ from pkgutil import walk_packages
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 import numpy.typing as npt
+import scipy.sparse
 
 import labelproof
 

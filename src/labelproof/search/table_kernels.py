@@ -38,7 +38,7 @@ def add_up(indptr, indices, data, shares, majors, total, sizes):  # pragma: no c
 
 @compiled(_nrt=False, error_model="numpy")
 def add_rows(table, shares, rows, total, sizes):  # pragma: no cover - compiled
-    """Add shares[b] times the row rows[b] of a table to total, and the absolute values to sizes unless that is empty."""
+    """Add shares[b] times the row rows[b] of a table to total, and absolute values to sizes unless that is empty."""
     for b in range(rows.shape[0]):
         share, row = shares[b], table[rows[b]]
         if sizes.shape[0] == 0:
