@@ -57,7 +57,10 @@ def test_the_matrix_given_is_left_alone_and_later_changes_do_not_matter():
     [
         ([1.0, np.inf], [0, 2], r"weight must be finite, got inf at index \(1, 2\)"),
         ([np.nan, 1.0], [3, 2], r"weight must be finite, got nan at index \(0, 3\)"),
+        ([np.inf, np.nan], [1, 2], r"weight must be finite, got inf at index \(0, 1\)"),
         ([1j, 1.0], [0, 1], "weight must hold real numbers of at most 64 bits"),
+        ([1j, np.inf], [0, 1], "weight must hold real numbers of at most 64 bits"),
+        (np.ones(2, np.longdouble), [0, 1], "weight must hold real numbers of at most 64 bits"),
         ([2**53 + 1, 1], [0, 1], r"weight must hold integers of at most 2\*\*53"),
     ],
 )
@@ -77,11 +80,17 @@ def test_entries_stored_twice_and_columns_out_of_range_are_refused():
         SparseWeight(broken)
     with pytest.raises(ValueError, match=r"weight must have shape \(n_labels, d\) with n_labels, d ≥ 1, got \(0, 2\)"):
         SparseWeight(scipy.sparse.csr_array((0, 2)))
+    with pytest.raises(ValueError, match=r"weight must have shape \(n_labels, d\) with n_labels, d ≥ 1, got \(3,\)"):
+        SparseWeight(scipy.sparse.coo_array(np.ones(3)))
 
 
 def test_blocks_of_rows_and_the_hash_are_those_of_the_array(monkeypatch):
     monkeypatch.setattr("labelproof.proof.sparse_weights.NUMBERS_AT_ONCE", 8)
     assert [block.tolist() for block in row_blocks(sparse())] == [DENSE[:2].tolist(), DENSE[2:].tolist()]
+    monkeypatch.setattr("labelproof.proof.sparse_weights.NUMBERS_AT_ONCE", 1)
+    assert [len(block) for block in row_blocks(np.ones((5, 2)))] == [1] * 5
+    monkeypatch.setattr("labelproof.proof.sparse_weights.NUMBERS_AT_ONCE", 6)
+    assert [len(block) for block in row_blocks(np.ones((5, 2)))] == [3, 2]
     assert sha256_of(sparse()) == sha256_of(DENSE) == sha256_of(np.where(DENSE == 0, -0.0, DENSE))
     assert sha256_of(sparse()) != sha256_of(DENSE + 1)
     assert largest_of_rows(sparse().rows).tolist() == largest_of_rows(DENSE).tolist() == [2.0, 0.0, 1e300]

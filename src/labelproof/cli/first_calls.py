@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 import labelproof
 
@@ -35,6 +36,9 @@ def _verify() -> None:
     labelproof.verify(weight, rng.standard_normal((4, 3)) @ weight.T > 0, radius=True, n_jobs=1)
     turn = np.arange(64) * np.pi / 32  # neighbouring rows are nearly parallel, which is searched one by one
     labelproof.verify(np.column_stack([np.cos(turn), np.sin(turn)]), [[0], list(range(32))], n_jobs=1)
+    wide = rng.standard_normal((2, 2100))  # which is searched in columns, for a witness and for a conflict
+    for stored in (wide, scipy.sparse.csr_array(wide)):
+        labelproof.verify(stored, [[0], [1]], bias=[-1.0, -1e3], domain="unit", n_jobs=1)
 
 
 def _measure_reach() -> None:

@@ -50,7 +50,7 @@ def witness_faults(
 
 
 def _products(rows: Floats, points: list[Floats]) -> Floats:
-    """Return the products of points and rows (n_points, n_rows), without columns in which a point is 0 if these are many.
+    """Return the products of points and rows (n_points, n_rows); where a point is mostly 0, of its other columns.
 
     Points that are wide and mostly 0 are never put into one array: that would take longer than their products.
     """

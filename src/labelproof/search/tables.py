@@ -46,18 +46,24 @@ def table_of(layer: OutputLayer, floats: FloatRows) -> Table:
 
 class _DenseTable:
     def __init__(self, layer: OutputLayer, floats: FloatRows) -> None:
-        self.weight, self.columns, self.exponents = layer.weight, floats.rows.T, floats.exponents
+        from labelproof.search import table_kernels
+
+        self.kernels, self.weight, self.exponents = table_kernels, plain(layer.weight), floats.exponents
+        self.columns = plain(floats.rows.T)
         self.offset = np.zeros(layer.n_labels) if layer.offset is None else self.columns[layer.d]
 
     def block(self, labels: Indices, columns: Indices) -> Floats:
         return self.columns[columns[:, None], labels].T
 
     def logits(self, x: Floats, columns: Indices) -> Floats:
-        return np.asarray(x @ self.columns[columns])
+        total = np.zeros(len(self.weight))
+        self.kernels.add_rows(self.columns, plain(x), plain(columns), total, np.empty(0))
+        return total
 
     def pulls(self, shares: Floats, labels: Indices) -> tuple[Floats, Floats]:
-        taken = self.weight[labels]
-        return shares @ taken, np.abs(shares) @ np.abs(taken)
+        total, sizes = np.zeros((2, self.weight.shape[1]))
+        self.kernels.add_rows(self.weight, plain(shares), plain(labels), total, sizes)
+        return total, sizes
 
     def largest(self, columns: Indices, count: int) -> Indices:
         best = np.empty((len(self.weight), count), np.int64)
@@ -68,9 +74,9 @@ class _DenseTable:
 
 class _SparseTable:
     def __init__(self, layer: OutputLayer, weight: SparseWeight, floats: FloatRows) -> None:
-        from labelproof.search import sparse_kernels
+        from labelproof.search import table_kernels
 
-        self.kernels, self.weight, self.exponents = sparse_kernels, weight, floats.exponents
+        self.kernels, self.weight, self.exponents = table_kernels, weight, floats.exponents
         scaled: Any = floats.rows
         self.rows = tuple(plain(getattr(weight.rows, part)) for part in PARTS)
         self.columns = tuple(plain(getattr(scaled, part)) for part in PARTS)

@@ -1,8 +1,8 @@
-"""Compiled parts of the search in columns of sparse weights: a few numbers, and sums of a few rows or columns."""
+"""Compiled parts of the search in columns: a few numbers, and sums of a few rows or columns, read in one pass."""
 
 from labelproof.foundation.compilation import compiled
 
-__all__ = ["add_up", "pick"]
+__all__ = ["add_rows", "add_up", "pick"]
 
 
 @compiled(_nrt=False, error_model="numpy")
@@ -34,3 +34,18 @@ def add_up(indptr, indices, data, shares, majors, total, sizes):  # pragma: no c
             term = share * data[place]
             total[indices[place]] += term
             sizes[indices[place]] += abs(term)
+
+
+@compiled(_nrt=False, error_model="numpy")
+def add_rows(table, shares, rows, total, sizes):  # pragma: no cover - compiled
+    """Add shares[b] times the row rows[b] of a table to total, and absolute values to sizes unless that is empty."""
+    for b in range(rows.shape[0]):
+        share, row = shares[b], table[rows[b]]
+        if sizes.shape[0] == 0:
+            for k in range(row.shape[0]):
+                total[k] += share * row[k]
+        else:
+            for k in range(row.shape[0]):
+                term = share * row[k]
+                total[k] += term
+                sizes[k] += abs(term)
