@@ -36,5 +36,5 @@ def finite_array(name: str, values: Any) -> Floats:
 def sha256_of(weight: Floats) -> str:
     """Hash the shape and the numbers, whatever float type they came in; −0 counts as 0."""
     digest = hashlib.sha256(f"{weight.shape[0]} {weight.shape[1]} ".encode())
-    digest.update(np.ascontiguousarray(weight + 0.0, "<f8"))
+    digest.update(np.ascontiguousarray(weight + 0.0, "<f8").data)
     return digest.hexdigest()
