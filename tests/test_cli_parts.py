@@ -150,9 +150,14 @@ def test_a_sample_bounds_the_share_of_all(home, tmp_path):
         (["--sample", 601], "sample must be at most the number of label sets, 600, got 601"),
         (["--sample", 0], "sample must be an integer of at least 1, got 0"),
         (["--engine", "cloud"], "engine must be 'local' or 'ray', got 'cloud'"),
+        (["--address", "auto"], "--address goes with --engine ray"),
     ],
     ids=str,
 )
 def test_wrong_options_are_refused(words, what, home, tmp_path):
     assert_refused(run(*verify(home, tmp_path / "r", *words)[3:]), what)
     assert not (tmp_path / "r").exists()
+
+
+def test_a_size_of_parts_needs_a_folder(home, tmp_path):
+    assert_refused(run(*verify(home, tmp_path / "r.npz")[3:]), "--part-size goes with an --output that is a folder")

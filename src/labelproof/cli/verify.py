@@ -91,6 +91,10 @@ def verify(
 
     layer, names = read_model(weights, weight_key, bias, label_names)
     _require_sound_options(output, [weights, Path(labels), bias, label_names], fail_under)
+    if part_size is not None and not is_folder(output):
+        raise ValueError("--part-size goes with an --output that is a folder: a name without an ending")
+    if address is not None and engine != "ray":
+        raise ValueError("--address goes with --engine ray")
     data = read_sets(labels, layer.n_labels, names, part, label_column or (), output)
     names, bias_from = data.names, bias or (weights if layer.bias is not None else None)
     if not len(data.sets):

@@ -31,12 +31,20 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import Sample, read_sample
-from labelproof.proof.store import load_verification, read_result, save_verification
+from labelproof.proof.store import (
+    _LAYER_ARRAYS,
+    _arrays_of,
+    _header,
+    _verification,
+    load_verification,
+    save_verification,
+)
 
 __all__ = ["LabelDigest", "Run", "VerificationParts", "load_parts", "part_name", "read_run", "write_part", "write_run"]
 
 FORMAT = "labelproof run"
 RUN_FILE = "run.json"
+_BALL_ARRAYS = ("ball_ends", "ball_radius", "ball_centre")
 
 
 @dataclass(frozen=True)
@@ -68,8 +76,8 @@ class LabelDigest:
 
     def update(self, sets: LabelSets) -> None:
         """Add the next label sets."""
-        self._sizes.update(np.diff(sets.indptr).astype("<i8"))
-        self._labels.update(np.ascontiguousarray(sets.indices, "<i8"))
+        self._sizes.update(np.diff(sets.indptr).astype("<i8").data)
+        self._labels.update(np.ascontiguousarray(sets.indices, "<i8").data)
 
     def hexdigest(self) -> str:
         """Return the hash of all sets so far."""
@@ -216,7 +224,7 @@ class VerificationParts:
                 f"{self.folder}: expected {self.run.n_parts} parts, got no {path.name}: "
                 "verify again to complete the run"
             )
-        v = read_result(path, self.layer)
+        v = _read_result(path, self.layer)
         start, stop = self.run.ends(part)
         if len(v) != stop - start:
             raise DataFormatError(f"{path.name}: expected {stop - start} label sets, got {len(v)}")
@@ -285,3 +293,30 @@ class VerificationParts:
                 raise CertificateError(
                     f"{part_name(part)}: expected {name} {known[name]} as in the first part, got {value}"
                 )
+
+
+def _read_result(path: Path, layer: OutputLayer) -> Verification:
+    """Read a result that must be about this very layer, rule and domain included; DataFormatError says what differs."""
+    name = path.name
+    arrays = read_arrays(path)
+    header = _header(name, arrays)
+    for key in ("n_labels", "d", "weight_sha256", "rule", "ties", "temperature"):
+        stored, expected = getattr(header, key), getattr(layer, key)
+        if stored != expected:
+            raise DataFormatError(f"{name}: made for another classifier: expected {key} {expected}, got {stored}")
+    own = _arrays_of(layer)
+    for key in (*_LAYER_ARRAYS, *_BALL_ARRAYS):
+        if not _is_same(_no_bound(key, own.get(key)), _no_bound(key, arrays.get(key))):
+            raise DataFormatError(f"{name}: made for another classifier: expected its {key}, got another")
+    with told_in_one_sentence(name):
+        return _verification(header, arrays, layer)
+
+
+def _is_same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)
+
+
+def _no_bound(key: str, array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+    """Return None for bounds that bound nothing, which files leave out."""
+    nothing = {"low": -np.inf, "high": np.inf}.get(key)
+    return None if array is not None and nothing is not None and (array == nothing).all() else array

@@ -39,10 +39,10 @@ def read_sample(raw: Any) -> Sample | None:
     """Return what a file says of a sample; a ValueError says what is wrong with it."""
     if raw is None:
         return None
-    fields = (raw.get("of"), raw.get("seed")) if isinstance(raw, Mapping) else (None, None)
-    if not all(type(number) is int and number >= 0 for number in fields):
+    of, seed = (raw.get("of"), raw.get("seed")) if isinstance(raw, Mapping) else (None, None)
+    if type(of) is not int or type(seed) is not int or of < 1 or seed < 0:
         raise ValueError("sample: expected how many label sets it is of, and a seed")
-    return Sample(*fields)
+    return Sample(of, seed)
 
 
 def share_interval(status: npt.NDArray[np.int8], *, confidence: float = 0.95) -> tuple[float, float]:

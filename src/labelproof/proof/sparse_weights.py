@@ -97,7 +97,7 @@ def sha256_of(weight: Floats | SparseWeight) -> str:
     """Hash the shape and the numbers, whatever float type they came in, sparse or not; −0 counts as 0."""
     digest = hashlib.sha256(f"{weight.shape[0]} {weight.shape[1]} ".encode())
     for block in row_blocks(weight):
-        digest.update(np.ascontiguousarray(block + 0.0, "<f8"))
+        digest.update(np.ascontiguousarray(block + 0.0, "<f8").data)
     return digest.hexdigest()
 
 

@@ -30,7 +30,7 @@ from labelproof.proof.result import Verification
 from labelproof.proof.samples import Sample, read_sample
 from labelproof.proof.sparse_weights import SparseWeight
 
-__all__ = ["load_label_names", "load_verification", "read_result", "save_verification"]
+__all__ = ["load_label_names", "load_verification", "save_verification"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -133,23 +133,6 @@ def load_verification(path: str | os.PathLike[str], weight: Any, *, bias: Any = 
         return _verification(header, arrays, layer)
 
 
-def read_result(path: str | os.PathLike[str], layer: OutputLayer) -> Verification:
-    """Read a result that must be about this very layer, rule and domain included; DataFormatError says what differs."""
-    name = Path(path).name
-    arrays = read_arrays(path)
-    header = _header(name, arrays)
-    for field in ("n_labels", "d", "weight_sha256", "rule", "ties", "temperature"):
-        stored, expected = getattr(header, field), getattr(layer, field)
-        if stored != expected:
-            raise DataFormatError(f"{name}: made for another classifier: expected {field} {expected}, got {stored}")
-    own = _arrays_of(layer)
-    for field in (*_LAYER_ARRAYS, *_BALL_ARRAYS):
-        if not np.array_equal(_no_bound(field, own.get(field)), _no_bound(field, arrays.get(field))):
-            raise DataFormatError(f"{name}: made for another classifier: expected its {field}, got another")
-    with told_in_one_sentence(name):
-        return _verification(header, arrays, layer)
-
-
 def load_label_names(path: str | os.PathLike[str]) -> list[str] | None:
     """Return the label names that a file of results holds, or None."""
     return _header(Path(path).name, read_arrays(path, only={"header"})).label_names
@@ -179,7 +162,6 @@ class _Header:
 
 
 _LAYER_ARRAYS = ("offset", "offset_error", "theta", "low", "high")
-_BALL_ARRAYS = ("ball_ends", "ball_radius", "ball_centre")
 _RADII_ARRAYS = {"sets": np.int64, "lower": np.float64, "upper": np.float64, "centers": np.float64}
 _RADII_ARRAYS |= {"ptr": np.int64, "rows": np.int64, "multipliers": np.float64}
 _RESULT_ARRAYS = {  # dtype and number of dimensions
@@ -254,12 +236,6 @@ def _layer(name: str, header: _Header, arrays: dict[str, Array], weight: Any, bi
         stored = [arrays.get(part) for part in ("offset", "offset_error")]
         _require_offset(name, layer, stored[0], stored[1])
     return layer
-
-
-def _no_bound(field: str, array: Array | None) -> Array | None:
-    """Return None for bounds that bound nothing, which files leave out."""
-    nothing = {"low": -np.inf, "high": np.inf}.get(field)
-    return None if array is not None and nothing is not None and (array == nothing).all() else array
 
 
 def _or(bound: Floats | None, otherwise: float) -> Floats | float:
