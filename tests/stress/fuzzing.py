@@ -7,6 +7,7 @@ a seed are always the same; START takes up where a campaign stopped. Exit code 1
 
 import argparse
 import multiprocessing
+import os
 import resource
 import signal
 import sys
@@ -15,6 +16,7 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +115,7 @@ def _limit_memory() -> None:
 def campaign(name: str, seed: int, start: int, cases: int) -> Tally:
     """Attack one kind of file in processes that are thrown away."""
     tally, number, stop = Tally(), start, start + cases
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["readers"])  # whose imports take longer than the inputs of a process
+    context = _processes()
     while number < stop:
         numbers = range(number, min(number + IN_A_PROCESS, stop))
         found = context.Queue()
@@ -123,6 +124,16 @@ def campaign(name: str, seed: int, start: int, cases: int) -> Tally:
         number = _follow(name, seed, numbers, found, process, tally)
         process.join()
     return tally
+
+
+@cache
+def _processes() -> Any:
+    """Return what makes processes that have imported the readers already, which takes longer than their inputs."""
+    paths = [str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)  # all that a new server looks at
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["readers"])
+    return context
 
 
 def _follow(name: str, seed: int, numbers: range, found: Any, process: Any, tally: Tally) -> int:

@@ -41,8 +41,8 @@ def table(rows: list[Row]) -> str:
     """Return one line for each campaign.
 
     >>> print(table([Row("a", 2000, 2000, 0.5, 2**30)]))
-    campaign     tried   passed    lost   worst time   peak memory
-    a            2,000    2,000       0       0.50 s      1,024 MB
+    campaign      tried   passed    lost   worst time   peak memory
+    a             2,000    2,000       0       0.50 s      1,024 MB
     """
     wide = max([len(row.campaign) for row in rows] + [8]) + 2
     lines = [f"{'campaign':<{wide}} {'tried':>8} {'passed':>8} {'lost':>7} {'worst time':>12} {'peak memory':>13}"]
