@@ -53,7 +53,7 @@ def report(v: Verification | VerificationParts, names: Sequence[str] | None) -> 
     """Return what ``--json`` prints of a result; the verdicts of parts one by one are on disk."""
     layer, found = v.layer, summary.counts(v.status)
     sample = v.sample if isinstance(v, Verification) else v.run.sample
-    in_words = {
+    in_words: dict[str, Any] = {
         "n_labels": layer.n_labels,
         "d": layer.d,
         "rule": layer.rule,

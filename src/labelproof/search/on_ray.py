@@ -14,6 +14,7 @@ import numpy as np
 from labelproof.foundation.optional_packages import need
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
+from labelproof.proof.sparse_weights import SparseWeight
 from labelproof.search.questions import Question
 
 __all__ = ["answers_on_ray", "connect"]
@@ -44,7 +45,8 @@ def answers_on_ray(
 
     task = ray.remote(num_cpus=1, max_retries=TRIES)(_answer)
     shared = ray.put(question)
-    most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    resources: Callable[[], dict[str, float]] = ray.cluster_resources
+    most = AHEAD * max(1, int(resources().get("CPU", 1)))
     waiting: deque[tuple[Any, LabelSets]] = deque()
 
     def next_answer() -> Verification:
@@ -67,7 +69,9 @@ def answers_on_ray(
 
 def _answer(question: Question, indptr: Any, indices: Any) -> Answer:
     """Decide one block in a worker; the layer stays there, and arrays are copied, since Ray's cannot be written to."""
-    layer = replace(question.layer, weight=np.array(question.layer.weight))
+    given = question.layer
+    weight: Any = np.array(given.weight) if given.sparse is None else SparseWeight(given.sparse.rows)
+    layer = replace(given, weight=weight)
     sets = LabelSets(layer.n_labels, np.array(indptr), np.array(indices))
     v = replace(question, layer=layer).answer(sets, n_jobs=1)
     return {field.name: getattr(v, field.name) for field in fields(v) if field.name not in ("layer", "label_sets")}

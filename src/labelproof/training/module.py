@@ -120,7 +120,8 @@ class TrainingModule(LightningModule):
         if self.trainer.world_size == 1:
             return self._train_loss.value()
         here = torch.tensor([float(self._train_loss.total), self._train_loss.n], device=self.device)
-        total, n = self.all_gather(here).reshape(-1, 2).double().sum(0).tolist()
+        everywhere = torch.as_tensor(self.all_gather(here))
+        total, n = everywhere.reshape(-1, 2).double().sum(0).tolist()
         return float(total) / max(1, n)
 
     def configure_optimizers(self) -> Any:
