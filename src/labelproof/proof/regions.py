@@ -265,7 +265,7 @@ def make_layer(
         theta = _per_label("theta", theta, n_labels)
     offset, offset_error = _offset(bias, theta, n_labels)
     low, high, balls = read_domain(domain, d)
-    stored = exact_weight if isinstance(exact_weight, SparseWeight) else np.ascontiguousarray(exact_weight)
+    stored: Any = exact_weight if isinstance(exact_weight, SparseWeight) else np.ascontiguousarray(exact_weight)
     numbers = stored, offset, offset_error
     return OutputLayer(*numbers, rule, ties, low, high, float(temperature), theta, balls)
 
