@@ -46,6 +46,15 @@ def test_verdicts_are_those_of_the_dense_matrix(domain, rule, tmp_path):
         assert again[0].margin == pytest.approx(again.margin[0])
 
 
+@pytest.mark.usefixtures("without_dense_copies")
+def test_candidates_of_a_covariance_are_left_to_dense_layers(monkeypatch):
+    monkeypatch.setattr("labelproof.search.whitened.LEAST_SIZE", 1)
+    monkeypatch.setattr("labelproof.search.whitened.WORTH_A_SET", 1e30)
+    weight, bias = wide()
+    options = {"rule": "topk", "domain": ("ball", 2.0), "bias": bias, "n_jobs": 1}
+    assert lp.verify(scipy.sparse.csr_array(weight), [[0]], **options).status.tolist() == [1]
+
+
 def test_layers_of_as_many_labels_as_features_are_decided_in_columns():
     rng = np.random.default_rng(6)
     weight = scipy.sparse.random_array((900, 2500), density=0.01, rng=rng, data_sampler=rng.standard_normal)

@@ -107,7 +107,8 @@ class Candidates:
 def _suited(layer: OutputLayer, sets: LabelSets, n_sets: int) -> Indices:
     """Return the places of sets that a candidate may win, or nothing where they do not pay for the covariance."""
     none = np.empty(0, np.int64)
-    if layer.rule != "topk" or layer.low is not None or layer.high is not None or layer.weight.size < LEAST_SIZE:
+    is_free = layer.low is None and layer.high is None
+    if layer.rule != "topk" or not is_free or layer.sparse is not None or layer.weight.size < LEAST_SIZE:
         return none
     sizes = np.diff(sets.indptr)
     suited = np.flatnonzero((sizes >= 1) & (sizes <= LARGEST_SET) & (sizes < layer.n_labels))
