@@ -10,6 +10,7 @@ from test_explorer_page import open_at
 import labelproof as lp
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explorer import make_app
+from labelproof.explorer.prover import make_prover
 from labelproof.explorer.splicing import splices
 
 WORDS = ("cat", "dog", "bird", "fish")
@@ -227,3 +228,16 @@ def test_axe_finds_nothing(chromium, url, scheme, width):
     assert found.violations_count == 0, found.generate_report()
     assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()
+
+
+def test_features_that_hardly_vary_are_held_where_they_are():
+    """Bounds 1e-33 apart would leave the search no room: every combination was undecided, or had a margin of 0."""
+    features = np.random.default_rng(0).normal(size=(300, 4))
+    features[:, 2] *= 1e-33
+    weight = np.random.default_rng(1).normal(size=(5, 4))
+    prover = make_prover(layer_of(weight, bias=np.full(5, -0.5)), inputs=RealInputs(features, "made"))
+    assert prover.n_narrow == 1
+    assert prover.layer.low[2] == prover.layer.high[2]
+    found = prover.verdict((0, 1)).certificate
+    assert found.margin > 1e-3
+    assert found.witness[2] == prover.layer.low[2]

@@ -269,6 +269,12 @@ def test_the_spread_of_features_far_from_the_origin_or_of_very_different_size_pa
     assert spread_fault(sparse, whiten(features, mean=sparse.centre).spread) is None
 
 
+def test_a_spread_may_be_off_by_a_thousandth_of_the_covariance_and_no_more():
+    examples = FOUND.examples
+    for factor, is_fine in ((1.0004, True), (1.0006, False), (0.9994, False)):
+        assert (spread_fault(examples, FOUND.spread * factor) is None) == is_fine
+
+
 # On disk
 
 
