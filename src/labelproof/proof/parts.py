@@ -178,6 +178,16 @@ class VerificationParts:
         How many label sets there are in all, how many in a part, and their hash.
     layer
         What was verified.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import labelproof as lp
+    >>> weight = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     v = lp.verify_in_parts(weight, [[0], [0, 1], [0, 1, 2]], f"{folder}/results", part_size=2)
+    ...     len(v), v.run.n_parts, v.missing, v[2].conflict
+    (3, 2, [], (0, 1, 2))
     """
 
     folder: Path
