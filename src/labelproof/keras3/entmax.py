@@ -84,6 +84,12 @@ class Entmax(keras.layers.Layer):
         The axis that sums to 1 in the result.
     name, dtype
         As for every Keras layer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keras.ops.convert_to_numpy(Entmax()(np.array([[2.0, 0.0, -1.0]]))).tolist()
+    [[1.0, 0.0, 0.0]]
     """
 
     def __init__(self, alpha: float = 1.5, axis: int = -1, *, name: str | None = None, dtype: Any = None) -> None:
@@ -108,7 +114,14 @@ class Entmax(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="labelproof")
 class Sparsemax(Entmax):
-    """`sparsemax` as a layer; see `Entmax`."""
+    """`sparsemax` as a layer; see `Entmax` for the parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keras.ops.convert_to_numpy(Sparsemax()(np.array([[1.0, 0.5, -1.0]]))).tolist()
+    [[0.75, 0.25, 0.0]]
+    """
 
     def __init__(self, axis: int = -1, *, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(2.0, axis, name=name, dtype=dtype)
