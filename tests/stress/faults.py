@@ -204,7 +204,7 @@ def _content(path: Path) -> str:
 
             return f"epoch {read_checkpoint(path)['epoch']}"
         if path.suffix == ".npz":
-            with np.load(path) as arrays:
+            with path.open("rb") as stream, np.load(stream) as arrays:
                 known = [name for name in arrays.files if name != "facts"]  # among which are seconds
                 return _digest(b"".join(name.encode() + arrays[name].tobytes() for name in known))
     except Exception:
