@@ -194,3 +194,22 @@ def test_labels_that_no_input_switches_on_are_dead():
 
 def test_where_every_label_is_predicted_none_is_dead():
     assert lp.dead_labels(np.eye(2), [[0]], np.eye(2)) == []
+
+
+def test_one_pair_with_a_label_that_is_none_is_refused():
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    pairs = p.pairs.copy()
+    pairs[0, 0] = -1
+    with pytest.raises(lp.CertificateError, match="expected pairs of labels below 8"):
+        replace(p, pairs=pairs).check()
+
+
+def test_the_most_frequent_pairs_apart_come_first_and_then_the_farthest():
+    weight, bias, features, sets = made()
+    p = lp.stretch_pairs(weight, sets, features, bias=bias)
+    n = len(p)
+    counts, lower = np.arange(n) // 2, 2.0 + np.arange(n)
+    lower[-1] = 1.0  # at the edge of the mixtures, not beyond
+    order = replace(p, counts=counts, lower=lower).apart.tolist()
+    assert order == sorted(range(n - 1), key=lambda i: (-counts[i], -lower[i]))

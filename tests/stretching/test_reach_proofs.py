@@ -325,3 +325,14 @@ def test_the_command_line_proves_a_reach_and_names_what_is_not(tmp_path, monkeyp
     ran = CliRunner().invoke(app, [*words, "--json"])
     assert ran.exit_code == 1
     assert "the reach of label set 3 is not proven" in json.loads(ran.output)["fault"]
+
+
+def test_a_bar_whose_predictions_are_not_proven_is_refused_even_if_its_value_follows_from_them():
+    predicted = replace(PREDICTED, upper=PREDICTED.upper * 0.9)
+    refused(
+        bar_with(predicted=predicted, value=float(predicted.upper.max())), "is not proven: expected weighted labels"
+    )
+
+
+def test_a_set_at_the_bar_is_not_beyond_it():
+    assert not replace(FOUND, lower=np.full(12, FOUND.bar.value)).beyond.any()
