@@ -126,7 +126,7 @@ def test_a_multiplier_that_is_not_positive_is_never_taken_for_one(least, monkeyp
     assert not _surely_positive(K)[0]
     assert not _positive_dependence(rows[None])[0]
     for wrong in (np.ones((4, 1)), np.full((4, 1), 1e-300), np.full((4, 1), 1e300), np.full((4, 1), np.nan)):
-        monkeypatch.setattr(conflicts, "_solution", lambda *_, wrong=wrong: wrong)
+        monkeypatch.setattr(conflicts, "_solutions", lambda *_, wrong=wrong: wrong[None])
         assert not _surely_positive(K)[0]
 
 
@@ -137,7 +137,7 @@ def test_a_guess_is_believed_only_as_far_as_its_residual_allows(monkeypatch):
     away = np.array([1.0, -1.0, 1.0, -1.0])[:, None] / 2
     for share, expected in ((0.1, True), (0.7, True), (1.5, False)):
         step = np.linalg.solve(K[0], away) * share * truth.min() * np.sqrt(square)  # changes the residual by so much
-        monkeypatch.setattr(conflicts, "_solution", lambda *_, step=step: truth + step)
+        monkeypatch.setattr(conflicts, "_solutions", lambda *_, step=step: (truth + step)[None])
         least = float((truth + step).min())
         assert least > 0.9 * truth.min()
         assert bool(_surely_positive(K)[0]) == expected
@@ -146,7 +146,7 @@ def test_a_guess_is_believed_only_as_far_as_its_residual_allows(monkeypatch):
 def test_rounding_of_the_residual_is_part_of_it(monkeypatch):
     K = matrix(system([0.5, 0.6, 0.7, 0.9]))
     truth = np.linalg.solve(K[0], np.eye(4)[:, -1:])
-    monkeypatch.setattr(conflicts, "_solution", lambda *_: truth)
+    monkeypatch.setattr(conflicts, "_solutions", lambda *_: truth[None])
     unit = relative_error(4) * np.linalg.norm(np.abs(K[0]) @ np.abs(truth) + np.eye(4)[:, -1:])
     for share, expected in ((0.5, False), (3.0, True)):
         square = np.array([(share * unit / truth.min()) ** 2])
@@ -169,7 +169,7 @@ def test_rounding_adds_to_a_residual_of_either_sign(sign, monkeypatch):
     truth = np.linalg.solve(K[0], e)
     share = 1e-6 * (np.abs(K[0]) @ np.abs(truth) + e)
     guess = np.linalg.solve(K[0], e - sign * share)  # whose residual is as large as the share
-    monkeypatch.setattr(conflicts, "_solution", lambda *_: guess)
+    monkeypatch.setattr(conflicts, "_solutions", lambda *_: guess[None])
     for times, expected in ((1.5, False), (2.5, True)):
         square = np.array([(times * np.linalg.norm(share) / guess.min()) ** 2])
         monkeypatch.setattr(conflicts, "_least_square", lambda K, square=square: (square, K))
