@@ -44,7 +44,7 @@ def answers_on_ray(
 
     task = ray.remote(num_cpus=1, max_retries=TRIES)(_answer)
     shared = ray.put(question)
-    most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call]
     waiting: deque[tuple[Any, LabelSets]] = deque()
 
     def next_answer() -> Verification:

@@ -63,7 +63,7 @@ class Question:
         progress: bool = False,
     ) -> Verification:
         """Decide some label sets, with proofs; ``progress`` shows a bar while radii are measured."""
-        how = {"n_jobs": n_jobs, "advance": advance}
+        how: dict[str, Any] = {"n_jobs": n_jobs, "advance": advance}
         search = partial(decide, self.layer, time_limit=self.time_limit, **how)
         evidence = decide_by_candidates_first(self.layer, sets, search, candidates=self.candidates, **how)
         v = replace(pack(self.layer, sets, evidence, keep=self.certify), eps=self.eps)
