@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
@@ -41,10 +41,12 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None = 
         yield from pool.map(work, items)
 
 
-def as_threads_are_free(work: Callable[[T], R], items: Iterable[T], n_jobs: int | None = None) -> Iterator[R]:
+def as_threads_are_free(
+    work: Callable[[T], R], items: Iterable[T], n_jobs: int | None = None, *, stop: Callable[[], object] = lambda: None
+) -> Generator[R, None, None]:
     """Yield the same as `in_threads`, but take an item only when a thread is about to be free: few are in memory.
 
-    Where the caller stops, what has begun is ended and no more is begun.
+    Where the caller stops, no more is begun; ``stop`` may tell work that has begun to end early.
     """
     n_threads = n_jobs or usable_cores()
     waiting: deque[Future[R]] = deque()
@@ -57,6 +59,7 @@ def as_threads_are_free(work: Callable[[T], R], items: Iterable[T], n_jobs: int 
             while waiting:
                 yield waiting.popleft().result()
         finally:
+            stop()
             for future in waiting:
                 future.cancel()
 

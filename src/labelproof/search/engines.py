@@ -1,6 +1,6 @@
 """Where blocks of label sets are decided: by threads of this process, or by Ray on a cluster, with the same answers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from itertools import islice
 from numbers import Integral
@@ -53,7 +53,7 @@ def answers(
     n_blocks: int,
     n_jobs: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
-) -> Iterator[Verification]:
+) -> Generator[Verification, None, None]:
     """Yield the answer to every block in order; blocks are taken as there is somebody to decide them.
 
     Parameters
@@ -83,7 +83,4 @@ def answers(
     rest = iter(blocks)
     for first in islice(rest, 1):  # numba must not be imported by two threads at once: they wait for each other forever
         yield question.answer(first, n_jobs=n_threads, advance=advance)
-    try:
-        yield from as_threads_are_free(work, rest, min(n_threads, max(1, n_blocks - 1)))
-    finally:
-        ended.set()
+    yield from as_threads_are_free(work, rest, min(n_threads, max(1, n_blocks - 1)), stop=ended.set)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -130,8 +130,9 @@ def verify_in_parts(
             missing = v.missing
             blocks = (block_of(sets, *v.run.ends(part)) for part in missing)
             found = answers(question, blocks, engine, n_blocks=len(missing), n_jobs=n_jobs, advance=advance)
-            for part, answer in zip(missing, found, strict=True):
-                write_part(v.folder, part, answer)
+            with closing(found):  # which ends its threads, whatever happens
+                for part, answer in zip(missing, found, strict=True):
+                    write_part(v.folder, part, answer)
     return v
 
 
