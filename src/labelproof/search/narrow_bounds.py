@@ -54,12 +54,13 @@ def _narrow_columns(layer: OutputLayer) -> Indices:
     """Return the features whose bounds are close together, but not the same."""
     if layer.low is None or layer.high is None or layer.balls or layer.sparse is not None:
         return np.empty(0, np.int64)
-    width = layer.high - layer.low
-    some = np.flatnonzero((width > 0) & np.isfinite(width))
-    if not len(some):
-        return some
-    pull = np.abs(layer.weight[:, some]).max(axis=0) * width[some]
-    return some[pull <= NARROW * np.abs(layer.weight).max()]
+    with np.errstate(over="ignore"):
+        width = layer.high - layer.low
+        some = np.flatnonzero((width > 0) & np.isfinite(width))
+        if not len(some):
+            return some
+        pull = np.abs(layer.weight[:, some]).max(axis=0) * width[some]
+        return some[pull <= NARROW * np.abs(layer.weight).max()]
 
 
 def _held(layer: OutputLayer, which: Indices) -> OutputLayer:

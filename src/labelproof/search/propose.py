@@ -88,16 +88,17 @@ def search_system(layer: OutputLayer) -> SearchSystem:
     parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     row_exponents = _exponents(np.maximum(largest_of_rows(layer.weight), largest_of_rows(extra)))
 
-    def scaled(part: slice) -> Floats:
+    def scaled(part: slice, columns: Indices | int = 0) -> Floats:
+        """Return rows over powers of two of both kinds at once: in two steps, subnormal ones would be rounded."""
         rows = np.concatenate([layer.weight[part], extra[part]], axis=1)
-        return times_power_of_two(rows, -row_exponents[part, None])
+        return times_power_of_two(rows, -row_exponents[part, None] - columns)
 
     column_exponents = _exponents(np.max([np.abs(scaled(part)).max(axis=0) for part in parts], axis=0))
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
     rows, norms = np.empty((n + len(bounds), width)), np.empty(n + len(bounds))
     rows_t32 = np.empty((width, n + len(bounds)), np.float32)
     for part in parts:
-        rows[part], norms[part] = _unit_rows(times_power_of_two(scaled(part), -column_exponents))
+        rows[part], norms[part] = _unit_rows(scaled(part, column_exponents))
         rows_t32[:, part] = rows[part].T
     rows[n:], norms[n:] = _unit_rows(bounds)
     rows_t32[:, n:] = rows[n:].T
