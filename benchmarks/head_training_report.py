@@ -135,7 +135,8 @@ def main() -> None:
         "`python benchmarks/head_training.py`: a bag of words (of at least 20 documents each) of 512 features and "
         "heads with 25 learnable columns, trained by Adam. A tenth of the training examples is for validation: it "
         "chooses the epoch, and of four factors on the usual scale of a head's columns, bottlenecks included, the "
-        "best with the first seed, which is then used with every seed. Means and standard deviations over seeds, on the test part.\n",
+        "best with the first seed, which is then used with every seed. Means and standard deviations "
+        "over seeds, on the test part.\n",
         "Code: k is the widest that fits beside the 25 columns into 512 features; DFT and harmonic: k = 25, the most "
         "labels of an example. Bottlenecks have the code head's start. *Test sets within k*: those that the head's "
         "guarantee is about. *Argmaxable*: of 1,000 test label sets a seed, each with a proof. Margins: the largest of "
