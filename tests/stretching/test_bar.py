@@ -108,8 +108,8 @@ def test_the_bar_is_kept_and_proven_again(tmp_path):
     ("changes", "message"),
     [
         ({"value": 0.1}, "the bar is not proven: expected"),
-        ({"rank": 3}, "the stretch of 320 predictions and their rank"),
-        ({"n": 319}, "the stretch of 319 predictions"),
+        ({"rank": 3}, "bounds of 320 predictions and their rank"),
+        ({"n": 319}, "bounds of 319 predictions"),
         ({"sha256": "0"}, "expected the inputs that it was made from"),
     ],
 )

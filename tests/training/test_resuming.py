@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401 - fixtures are imported, and tests take them by their names
 
+import errno
 import shutil
 import signal
 import subprocess
@@ -132,7 +133,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path):
 
         def save_checkpoint(self, path):
             path.write_bytes(b"half")
-            raise OSError("no space left on device")
+            raise OSError(errno.ENOSPC, "no space left on device")
 
     (tmp_path / CHECKPOINT).write_bytes(b"whole")
     with pytest.raises(OSError, match=r"last\.ckpt cannot be written: no space left"):

@@ -259,4 +259,6 @@ def _to_disk(path: Path) -> None:
 
 
 def _told(place: Path, error: OSError) -> OSError:
-    return OSError(f"{place} cannot be written: {error.strerror or error}")
+    told = OSError(f"{place} cannot be written: {error.strerror or error}")
+    told.errno = error.errno
+    return told

@@ -52,6 +52,8 @@ class Verification(Sequence[Certificate]):
         Whether the evidence was kept.
     radii, eps
         Bounds of the Chebyshev radii, if asked for, and what `eps_argmaxable` compares them with.
+    sample
+        Of how many label sets these were chosen at random, if they were, and with which seed.
 
     Examples
     --------
@@ -60,8 +62,6 @@ class Verification(Sequence[Certificate]):
     >>> v.status, len(v), v[1].conflict
     (array([1, 0], dtype=int8), 2, (0, 1, 2))
     >>> v.check()  # raises CertificateError where a proof does not hold
-    sample
-        Of how many label sets these were chosen at random, if they were, and with which seed.
     """
 
     layer: OutputLayer = field(repr=False)

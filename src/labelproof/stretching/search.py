@@ -114,6 +114,8 @@ class _Searcher:
         capacity = min(most_examples(n, self.layer.n_labels), A_SET * len(self.sets))
         places = np.arange(n) if capacity == n else np.unique(np.linspace(0, n - 1, capacity // 2).astype(np.int64))
         pending = list(range(len(self.sets)))
+        if not pending:
+            return
         wanted = self._violators(pending)[: capacity // 2] if capacity < n else NOTHING
         for _ in range(POOLS if capacity < n else 1):
             chosen = np.union1d(wanted, places[: max(0, capacity - len(wanted))])
