@@ -122,8 +122,7 @@ def run(make: Callable[[], nn.Module], data: Data, seed: int, most: int) -> tupl
 def _row_norm(head: nn.Module) -> float:
     """Return the norm of a row of the fixed columns, or of what is learned in their place, before training."""
     weight = head.weight.detach()
-    start = SLACK if isinstance(head, lp.BottleneckHead) else 0
-    columns = weight[:, 1:] if start else weight[:, : weight.shape[1] - SLACK]
+    columns = weight[:, 1:] if isinstance(head, lp.BottleneckHead) else weight[:, :-SLACK]
     return float(columns.norm(dim=1).mean())
 
 
