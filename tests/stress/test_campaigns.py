@@ -53,17 +53,23 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 
 def test_a_result_that_changes_and_memory_that_grows_are_lost(monkeypatch):
-    kept, rounds = [], []
+    rounds = []
 
-    def leaking(*_):
-        kept.append(np.ones(2**20))
+    def changing(*_):
         rounds.append(0)
         return b"other" if len(rounds) == soak.FIRST_ROUNDS + 3 else b"same"
 
-    monkeypatch.setattr(soak, "outcome", leaking)
+    monkeypatch.setattr(soak, "outcome", changing)
+    monkeypatch.setattr(soak, "resident", lambda: len(rounds) * soak.MOST_GROWTH)  # a whole test run frees memory too
     row = soak.soak(0, 6)
     assert row.faults[0] == "another result than in the first round"
     assert row.faults[1].startswith("memory grew by ")
+
+
+def test_memory_in_use_is_seen():
+    before = soak.resident()
+    kept = np.ones(2**25)
+    assert soak.resident() - before > kept.nbytes / 2
 
 
 def test_an_explorer_answers_many_clients_at_once():
