@@ -5,8 +5,9 @@ from pathlib import Path
 
 from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
 from experiments.rows import Row
+from experiments.sentence_features import ENCODER, TOKENS
 from experiments.sigmoid_f1.grid import BATCHES, BETAS, EMPTY, ETAS, LOSSES, MAP, RATES, SEEDS
-from experiments.sigmoid_f1.tasks import FEATURES, TASKS
+from experiments.sigmoid_f1.tasks import TASKS
 from labelproof.training import RunRecord
 
 COMMAND = "python -m experiments.sigmoid_f1"
@@ -20,7 +21,9 @@ def write(path: Path, runs: Runs, heat: list[RunRecord], batches: list[RunRecord
     stored = [record for losses in runs.values() for some in losses.values() for record in some]
     parts = {
         "claims": claim_table(_claims(runs, rows)),
-        "features": str(FEATURES),
+        "encoder": ENCODER,
+        "tokens": str(TOKENS),
+        "shares": _shares(),
         "rates": " and ".join(map(str, RATES)),
         "losses": "\n".join(_losses(name, losses) for name, losses in runs.items()) or "No run is stored yet.",
         "heat": "![weighted F1 over β and η](pictures/sigmoid_f1_heat.png)" if heat else "Not run yet.",
@@ -30,6 +33,13 @@ def write(path: Path, runs: Runs, heat: list[RunRecord], batches: list[RunRecord
         "provenance": provenance([*stored, *heat, *batches, *rows], COMMAND),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
+
+
+def _shares() -> str:
+    """Say of which data sets only a share is used."""
+    return " ".join(
+        f"For time, {name} is {task.most:,} random examples of each part." for name, task in TASKS.items() if task.most
+    )
 
 
 def _mean(runs: list[RunRecord], rule: str, metric: str) -> float:
