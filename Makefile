@@ -6,12 +6,21 @@ ifneq ($(wildcard ../shared/data),)
 export LABELPROOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-keras campaign stress mutants test-portable lint bench experiments package docs tutorials clean
+.PHONY: demo test test-slow test-keras compiled campaign stress mutants test-portable lint bench experiments package docs tutorials clean
 demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
-test: lint
+# Kernels are compiled while types are checked; otherwise each worker of pytest would compile them for itself.
+test: .venv/installed-dev
+	$(MAKE) --no-print-directory -j 2 lint compiled
 	$(BIN)/python -m pytest -n 2 -q
+
+# What `make test` leaves out for time: the long tutorials, thousands of forged files, every loss with every number of threads.
+test-slow: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 -q -m slow
+
+compiled: .venv/installed-dev
+	$(BIN)/labelproof compile >/dev/null
 
 # Keras's losses, heads and importer on its three backends, in an environment of their own: TensorFlow is large.
 test-keras: .venv-keras/installed
@@ -50,7 +59,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Changes every guard of the trusted code in turn and expects a test to fail; results stay in build/mutants.jsonl.
+# Changes every guard of the trusted code in turn and expects a test to fail; tests/mutation/results.txt keeps what was found.
 mutants: .venv/installed-dev
 	$(BIN)/python tests/mutation/campaign.py
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelproof.heads import BottleneckHead, CodeHead, DFTHead, HarmonicHead, VandermondeHead, start_at
+from labelproof.heads import BottleneckHead, CodeHead, DFTHead, HarmonicHead, VandermondeHead, start_at, transform
 from labelproof.theory.cyclic import minor_signs
 from labelproof.theory.dft import dft_matrix, vandermonde_matrix
 
@@ -262,10 +262,17 @@ def test_automatic_paths_agree_with_each_other():
         assert torch.allclose(head(e), measured, atol=1e-4)
 
 
+def test_small_heads_take_a_path_without_timing(monkeypatch):
+    monkeypatch.setattr(transform, "_timed", lambda *_: pytest.fail("it was timed"))
+    assert DFTHead(11, 24, 5, 0)._path_for(torch.zeros(32, 11)) == "dense"
+    with pytest.raises(pytest.fail.Exception, match="it was timed"):
+        DFTHead(161, 8921, 80, 0)._path_for(torch.zeros(32, 161))
+
+
 def test_deterministic_runs_take_a_path_by_counting(monkeypatch):
     monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: True)
     assert DFTHead(161, 8921, 80, 0)._path_for(torch.zeros(32, 161)) == "fft"
-    assert DFTHead(11, 500, 5, 0)._path_for(torch.zeros(32, 11)) == "dense"
+    assert DFTHead(31, 2000, 15, 0)._path_for(torch.zeros(32, 31)) == "dense"
 
 
 def test_mixed_precision_gives_finite_gradients():

@@ -175,7 +175,7 @@ def test_threads_do_not_change_the_loss(make):
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("masked", [False, True], ids=["all known", "masked"])
+@pytest.mark.parametrize("masked", [pytest.param(False, marks=pytest.mark.slow), True], ids=["all known", "masked"])
 @pytest.mark.parametrize("name", [*COMPILED, "mcc", "jaccard, weighted"])
 def test_torch_compile_makes_one_graph(name, masked):
     logits, targets = a_batch(dtype=torch.float32)
@@ -243,7 +243,7 @@ def test_functional_twins_are_the_modules():
         assert torch.equal(twin(logits, targets), module()(logits, targets))
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("n_threads", [*(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2)), 3])
 @pytest.mark.parametrize("masked", [False, True], ids=["all known", "masked"])
 @pytest.mark.parametrize("name", [*COMPILED, "mcc", "balanced-accuracy", "jaccard, weighted"])
 def test_wide_and_long_batches_are_those_of_double_precision_on_any_number_of_threads(name, masked, n_threads):

@@ -4,7 +4,8 @@ All tests are collected and run, which loads everything and tells which lines ea
 gets a forked process, which changes the live code and runs the tests that reach it until one fails. A mutant is
 *killed* if a test fails, the process dies or its time is over; it is *equivalent* if ``equivalent.toml`` gives the
 reason why it changes no verdict. Any other is a survivor, and the exit status is 1.
-Results are appended to a file as they come and are used again while the mutated code and the tests are the same.
+Results are appended to results.txt as they come, and are used again while the mutated code and the test that killed it
+are the same; a survivor is tried again after any change of the tests.
 """
 
 import argparse
@@ -52,7 +53,7 @@ class Campaign:
 
     def __init__(self, mutants: list[Mutant], store: Path, jobs: int) -> None:
         self.mutants, self.store, self.jobs = mutants, store, jobs
-        self.results: dict[str, dict[str, Any]] = {}
+        self.results: dict[str, str] = {}
         self.killers: dict[str, list[int]] = defaultdict(list)
 
     @pytest.hookimpl(tryfirst=True)
@@ -60,29 +61,22 @@ class Campaign:
         """Run the tests once, then against each mutant that has no valid result yet."""
         self.items = session.items
         self.durations, self.reached = _baseline(self.items)
-        self.digests = _digests(self.items)
-        known = _read(self.store)
-        self.results = {m.name: known[m.key] for m in self.mutants if self._holds(known.get(m.key))}
+        self.digests, all_tests = _digests(self.items)
+        known, valid = _read(self.store), {*self.digests.values(), all_tests}
+        self.results = {m.name: known[m.key][0] for m in self.mutants if m.key in known and known[m.key][1] in valid}
         todo = [m for m in self.mutants if m.name not in self.results]
         print(f"{len(self.items)} tests, {sum(self.durations):.0f} s; {len(todo)} mutants to run", flush=True)
         with open(self.store, "a") as stream:
-            for i, (mutant, result) in enumerate(_in_processes(todo, self.run, self.limit, self.jobs), 1):
-                result |= {"key": mutant.key, "mutant": mutant.name, "tests": self.digests["all"]}
-                if result["by"] is not None:
-                    result["test"] = self.digests[self.items[result["by"]].nodeid]
+            for i, (mutant, outcome, by) in enumerate(_in_processes(todo, self.run, self.limit, self.jobs), 1):
+                test = all_tests
+                if by is not None:
+                    test = self.digests[self.items[by].nodeid]
                     killers = self.killers[_function(mutant)]
-                    killers[:] = [result["by"], *(k for k in killers if k != result["by"])][:8]
-                    result["by"] = self.items[result["by"]].nodeid
-                self.results[mutant.name] = result
-                print(json.dumps(result), file=stream, flush=True)
-                print(f"{i}/{len(todo)} {result['outcome']:8} {mutant.name}", flush=True)
+                    killers[:] = [by, *(k for k in killers if k != by)][:8]
+                self.results[mutant.name] = outcome
+                print(mutant.key, outcome, test, file=stream, flush=True)
+                print(f"{i}/{len(todo)} {outcome:8} {mutant.name}", flush=True)
         return True
-
-    def _holds(self, result: dict[str, Any] | None) -> bool:
-        """Whether a result still tells the truth: no test has changed, or not the one that killed, and what it uses."""
-        if result is None:
-            return False
-        return result["tests"] == self.digests["all"] or self.digests.get(result["by"]) == result.get("test", "none")
 
     def order(self, mutant: Mutant) -> list[int]:
         """Return the tests that reach a mutant: those that killed its neighbours first, then the fastest."""
@@ -146,11 +140,11 @@ def _baseline(items: list[pytest.Item]) -> tuple[list[float], Reached]:
     return durations, reached
 
 
-def _digests(items: list[pytest.Item]) -> dict[str, str]:
-    """Hash each test with all that it uses of the files of tests, and all of them together."""
+def _digests(items: list[pytest.Item]) -> tuple[dict[str, str], str]:
+    """Hash each test by name with all that it uses of the files of tests, and all of them together."""
     files = {path: _definitions(path) for path in {item.path for item in items}}
     used = {item.nodeid: _used(files[item.path], item.obj.__name__) for item in items}  # type: ignore[attr-defined]
-    return {name: _digest(text.encode()) for name, text in used.items()} | {"all": _digest(str(used).encode())}
+    return {name: _digest(f"{name}\n{text}".encode()) for name, text in used.items()}, _digest(str(used).encode())
 
 
 def _definitions(path: Path) -> dict[str, list[ast.stmt | Path]]:
@@ -190,16 +184,16 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _read(store: Path) -> dict[str, dict[str, Any]]:
-    if not store.exists():
-        return {}
-    return {result["key"]: result for result in map(json.loads, store.read_text().splitlines())}
+def _read(store: Path) -> dict[str, tuple[str, str]]:
+    """Return for each mutant's key the outcome and the hash of the tests that it rests on; the last line counts."""
+    lines = store.read_text().splitlines() if store.exists() else []
+    return {key: (outcome, test) for key, outcome, test in map(str.split, lines)}
 
 
 def _in_processes(
     mutants: list[Mutant], run: Callable[[Mutant], int | None], limit: Callable[[Mutant], float], jobs: int
-) -> Iterator[tuple[Mutant, dict[str, Any]]]:
-    """Yield what happens to each mutant in a process of its own, some at a time."""
+) -> Iterator[tuple[Mutant, str, int | None]]:
+    """Yield what happens to each mutant in a process of its own, some at a time, and the test that killed it."""
     waiting, running = iter(mutants), {}
     gc.collect()
     gc.freeze()  # so that the children share the memory of all that is loaded
@@ -215,27 +209,20 @@ def _in_processes(
             running[pid] = mutant, reader, time.monotonic() + 8 * seconds
         if not running:
             return
-        pid, status, seconds = _wait(running)
+        pid = _wait(running)
         mutant, reader, _ = running.pop(pid)
         with os.fdopen(reader) as stream:
             answer = stream.read()
-        if not answer:
-            yield (
-                mutant,
-                {"outcome": "killed", "by": None, "seconds": seconds, "exit": os.waitstatus_to_exitcode(status)},
-            )
-        else:
-            by = json.loads(answer)
-            yield mutant, {"outcome": "survived" if by is None else "killed", "by": by, "seconds": seconds}
+        by = json.loads(answer) if answer else None
+        yield mutant, ("died" if not answer else "survived" if by is None else "killed"), by
 
 
-def _wait(running: dict[int, Any]) -> tuple[int, int, float]:
-    """Wait for a child, and return its number, its status and its processor time; end those that sleep too long."""
+def _wait(running: dict[int, Any]) -> int:
+    """Wait for a child, and return its number; end those that sleep too long."""
     while True:
         for pid, (_, _, deadline) in running.items():
-            done, status, used = os.wait4(pid, os.WNOHANG)
-            if done:
-                return pid, status, round(used.ru_utime + used.ru_stime, 2)
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                return pid
             if time.monotonic() > deadline:
                 os.kill(pid, 9)
         time.sleep(0.005)
@@ -261,16 +248,16 @@ def _equivalent() -> dict[str, str]:
     return {name: group["reason"] for group in groups for name in group["mutants"]}
 
 
-def report(names: set[str], results: dict[str, dict[str, Any]], reasons: dict[str, str], every_module: bool) -> int:
+def report(names: set[str], results: dict[str, str], reasons: dict[str, str], every_module: bool) -> int:
     """Print the figures, the reasons and the survivors; return the exit status."""
-    survived = {name for name, result in results.items() if result["outcome"] == "survived"}
+    survived = {name for name, outcome in results.items() if outcome == "survived"}
     listed, survivors = survived & set(reasons), sorted(survived - set(reasons))
     wrong = sorted(name for name in set(reasons) & names if name in results and name not in survived)
     stale = sorted(set(reasons) - names) if every_module else []
     counts = Counter(reasons[name] for name in listed)
     print(f"\n{len(results)} mutants: {len(results) - len(survived)} killed, {len(listed)} equivalent,", end=" ")
     print(f"{len(survivors)} survivors")
-    died = sum(result["outcome"] == "killed" and result["by"] is None for result in results.values())
+    died = sum(outcome == "died" for outcome in results.values())
     print(f"  {died:4} of the killed ended without a failing test: by a crash, or after their time")
     for reason, count in counts.most_common():
         print(f"  {count:4} equivalent: {reason}")
@@ -293,14 +280,13 @@ def main() -> int:
     parser.add_argument("modules", nargs="*", help="such as regions; default: all of proof")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--only", nargs="*", default=[""], help="only mutants whose name holds one of these texts")
-    parser.add_argument("--store", type=Path, default=ROOT / "build" / "mutants.jsonl")
+    parser.add_argument("--store", type=Path, default=HERE / "results.txt")
     parser.add_argument("--tests", nargs="*", help="files and folders of tests")
     parser.add_argument("--skip-listed", action="store_true", help="take the word of equivalent.toml")
     options = parser.parse_args()
     folder = ROOT / "src" / "labelproof" / "proof"
     modules = options.modules or sorted({path.stem for path in folder.glob("*.py")} - {"__init__"})
     tests = options.tests or _tests(modules)
-    options.store.parent.mkdir(exist_ok=True)
     every = [m for name in modules for m in mutants_of(f"labelproof.proof.{name}")]
     mutants = [m for m in every if any(text in m.name for text in options.only)]
     reasons = _equivalent()
@@ -326,7 +312,7 @@ def main() -> int:
     status = pytest.main([*quiet, *tests], plugins=[campaign])
     if status:
         return int(status)
-    taken = {m.name: {"outcome": "survived"} for m in mutants if m not in run}
+    taken = {m.name: "survived" for m in mutants if m not in run}
     return report(
         {m.name for m in mutants}, campaign.results | taken, reasons, len(every) == len(mutants) and not options.modules
     )

@@ -128,6 +128,7 @@ def test_hot_rows_are_those_that_were_tight_most_often():
     assert hot_rows(np.array([0, 5, 1, 0, 7]), most=9).tolist() == [4, 1, 2]
 
 
+@pytest.mark.slow  # which compiles everything again
 def test_compiled_code_stays_within_its_arrays(tmp_path):
     code = """
 import numpy as np, labelproof as lp

@@ -214,11 +214,12 @@ def test_both_checkers_prove_every_result(results, tmp_path):
     assert bars > 4
 
 
-def test_what_the_first_checker_rejects_the_second_rejects(results, tmp_path):
+@pytest.mark.parametrize("count", [150, pytest.param(2000, marks=pytest.mark.slow)])
+def test_what_the_first_checker_rejects_the_second_rejects(results, tmp_path, count):
     rng = np.random.default_rng(0)
     path = tmp_path / "s.npz"
     rejected, accepted, kinds = 0, 0, dict.fromkeys((change.__name__ for change in CHANGES), 0)
-    while rejected < 2000:
+    while rejected < count:
         _, stored, others = results[rng.integers(len(results))]
         copy, change = stored.copy(), CHANGES[rng.integers(len(CHANGES))]
         change(rng, copy)
@@ -231,5 +232,5 @@ def test_what_the_first_checker_rejects_the_second_rejects(results, tmp_path):
             assert second is not None or is_sharper(first), (change.__name__, first)
             rejected += 1
             kinds[change.__name__] += 1
-    assert min(kinds.values()) > 10
-    assert accepted > 100
+    assert min(kinds.values()) > count // 200
+    assert accepted > count // 20

@@ -59,7 +59,7 @@ def history(folder):
 
 
 @pytest.mark.parametrize(  # a mean over examples, and one of the counts of a batch
-    ("loss", "start"), [("bce", on_two_devices), ("sigmoid-f1", on_two_machines)]
+    ("loss", "start"), [pytest.param("bce", on_two_devices, marks=pytest.mark.slow), ("sigmoid-f1", on_two_machines)]
 )
 def test_two_processes_train_the_model_of_one(here, loss, start):
     Path("config.yaml").write_text(CONFIG.replace("LOSS", loss))

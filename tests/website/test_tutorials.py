@@ -17,7 +17,16 @@ def tutorials(monkeypatch):
     return tutorials
 
 
-@pytest.mark.parametrize("name", [path.stem for path in sorted(TUTORIALS.glob("*.md"))])
+def of_seconds(name):
+    return name in ("best_model", "continuous_integration", "vocabulary_and_index")
+
+
+def each_tutorial():
+    for path in sorted(TUTORIALS.glob("*.md")):
+        yield pytest.param(path.stem, marks=() if of_seconds(path.stem) else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", each_tutorial())
 def test_a_tutorial_prints_what_its_page_shows(name, tutorials, tmp_path):
     page = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
     for step, printed in tutorials.run(page, tmp_path):

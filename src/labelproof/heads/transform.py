@@ -22,6 +22,7 @@ __all__ = ["Path", "choose_path", "evaluate_harmonics", "evaluate_series", "eval
 
 Path = Literal["fft", "split", "dense"]
 COLUMNS_PER_STAGE = 5  # a transform of length N costs about as much as a product with 5·log2(N) columns
+SMALL = 16_384  # numbers in the fixed columns: with fewer a product takes microseconds, and timing tells nothing
 
 
 def evaluate_series(x: Tensor, n_nodes: int) -> Tensor:
@@ -125,9 +126,12 @@ def _split_tables(n_columns: int, n_nodes: int, dtype: torch.dtype, device: torc
 def choose_path(x: Tensor, n_labels: int, n_nodes: int, *, can_split: bool) -> Path:
     """Return the fastest way for features (..., 2k + 1): timed once for their size, device and precision.
 
+    Small layers are not timed, so that the noise of a busy machine does not change their last digits.
     ``can_split`` says whether the frequencies are 0 to k, which `evaluate_split` needs.
     """
     n_columns = x.shape[-1]
+    if n_columns * n_labels <= SMALL:
+        return "dense"
     if torch.compiler.is_compiling() or torch.are_deterministic_algorithms_enabled():
         return "fft" if n_columns > COLUMNS_PER_STAGE * math.log2(n_nodes) else "dense"
     rows = 1 << (x.numel() // n_columns - 1).bit_length()
