@@ -107,3 +107,11 @@ def test_every_set_is_counted_once():
     layer, sets, done = make_layer(weight, bias=bias, domain=domain), read_label_sets(active, len(weight)), []
     assert all(isinstance(one, Finding) for one in decide_narrow_first(layer, sets, advance=done.append))
     assert sum(done) == len(sets)
+
+
+def test_wide_layers_that_are_searched_in_columns_are_taken_as_they_are():
+    """Features held in the middle of their bounds cannot be left out at 0: thousands of them would all take part."""
+    weight = np.random.default_rng(0).normal(size=(3, 2500)) * np.where(np.arange(2500) < 2400, 1e-6, 1.0)
+    wide = make_layer(weight, domain=(0.0, 1.0))
+    assert len(narrow_bounds._narrow_columns(wide)) == 0
+    assert len(narrow_bounds._narrow_columns(make_layer(weight, domain=(0.1, 1.0)))) == 2400

@@ -3,7 +3,8 @@
 Two bounds a millionth apart are nearly a contradiction, through which every search must squeeze: hundreds of times as
 long as without them. So such features are first held in the middle of their bounds, where they are but constants. An
 input found there is one within the bounds as well; label sets without one are decided as they are, in units in which
-narrow bounds around 0 are about 1 apart. These are powers of two, so that nothing is rounded.
+narrow bounds around 0 are about 1 apart. These are powers of two, so that nothing is rounded. The search in columns
+leaves features out at 0 and has no such trouble, so it takes its layers as they are.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import Witness
 from labelproof.search.engine import decide
+from labelproof.search.few_features import searches_in_columns
 from labelproof.search.findings import Finding
 
 __all__ = ["decide_narrow_first"]
@@ -52,7 +54,7 @@ def decide_narrow_first(
 
 def _narrow_columns(layer: OutputLayer) -> Indices:
     """Return the features whose bounds are close together, but not the same."""
-    if layer.low is None or layer.high is None or layer.balls or layer.sparse is not None:
+    if layer.low is None or layer.high is None or layer.sparse is not None or searches_in_columns(layer):
         return np.empty(0, np.int64)
     with np.errstate(over="ignore"):
         width = layer.high - layer.low
