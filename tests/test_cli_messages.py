@@ -145,7 +145,7 @@ def test_an_interrupted_training_says_how_to_go_on(folder, monkeypatch):
         patch.setattr("labelproof.training.recipe.fitting.blend", interrupt)
         result = train("-o", "run")
     assert result.exit_code == 130
-    assert "interrupted: the same command with --resume goes on after what was finished" in result.stderr
+    assert "interrupted: run the same command with --resume to continue" in result.stderr
     assert not Path("run/model").exists()
     assert train("-o", "run", "--resume").exit_code == 0
 

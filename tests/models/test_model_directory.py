@@ -104,7 +104,7 @@ def test_the_folder_of_a_run_is_the_folder_of_its_model(saved, tmp_path):
 
 def test_the_card_tells_what_the_model_is(saved):
     card = (saved[2] / "README.md").read_text()
-    assert "every set of up to 3 labels is argmaxable" in card
+    assert "every set of up to 3 labels can be predicted" in card
     assert "| micro-f1 |" in card
     assert "- Examples for training: 54" in card
     assert "chosen on the validation data: figures there are optimistic" in card

@@ -30,7 +30,7 @@ FoundRule = Annotated[
 ]
 FoundThresholds = Annotated[
     str | None,
-    typer.Option(metavar="FILE|NUMBER", help="By default the model's own, else ½.", show_default=False),
+    typer.Option(metavar="FILE|NUMBER", help="By default those of the model, otherwise ½.", show_default=False),
 ]
 InactiveTies = Annotated[str, typer.Option(metavar="open|inactive", help="'inactive' is what logits > 0 computes.")]
 FoundDomain = Annotated[
