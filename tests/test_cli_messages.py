@@ -129,7 +129,7 @@ def test_a_folder_without_permission_is_refused(folder, monkeypatch):
 
 
 def test_nothing_to_resume_is_an_error(folder):
-    assert_refused(train("-o", "run", "--resume"), "--resume needs a run that was begun in run, got none")
+    assert_refused(train("-o", "run", "--resume"), "--resume needs a run that was started in run, got none")
     assert not Path("run").exists()
     assert train("-o", "run").exit_code == 0
     again = train("-o", "run", "--separator", ",")

@@ -140,7 +140,7 @@ def audit(
     cosine: Annotated[bool, typer.Option("--cosine", help="With --index: rank by cosine, not by dot product.")] = False,
     widths: Annotated[
         str | None,
-        typer.Option(metavar="N,N,…", help="With --index: cut vectors to so many numbers.", show_default=False),
+        typer.Option(metavar="N,N,…", help="With --index: widths to which vectors are truncated.", show_default=False),
     ] = None,
     depths: Annotated[
         str | None,

@@ -161,7 +161,7 @@ def _parse_parts(text: str) -> dict[str, float]:
     try:
         pairs = [(name.strip(), float(share)) for name, _, share in (item.partition("=") for item in text.split(","))]
     except ValueError as error:
-        raise ValueError(f"--stratify must be as in train=0.8,test=0.2, got {text!r}") from error
+        raise ValueError(f"--stratify must look like train=0.8,test=0.2, got {text!r}") from error
     parts = dict(pairs)
     if len(parts) != len(pairs) or "" in parts:
         raise ValueError(f"--stratify must name every part, and each once, got {text!r}")

@@ -153,7 +153,8 @@ def _print(outcomes: "Sequence[Outcome]", output: Path) -> None:
     for sentence in others:
         out.print(f"\n{sentence}")
     out.print(
-        f"\nOpen {output / 'report.html'} in a browser. Each model and its proofs stand beside it.", soft_wrap=True
+        f"\nOpen {output / 'report.html'} in a browser. Each model and its proofs are in the same folder.",
+        soft_wrap=True,
     )
 
 

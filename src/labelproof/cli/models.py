@@ -37,7 +37,7 @@ FoundDomain = Annotated[
     str | None,
     typer.Option(
         metavar="free|nonnegative|unit|ball,RADIUS|LOW,HIGH",
-        help="Which features reach the layer; by default what the model tells.",
+        help="Which features can reach the layer; by default as stored with the model.",
         show_default=False,
     ),
 ]

@@ -180,7 +180,7 @@ def _require_place(output: Path, *, resume: bool) -> None:
     if model.exists() and not (model.is_dir() and (is_model(model) or not any(model.iterdir()))):
         raise ValueError(f"--output must have a free place for the model, got {model}, which is something else")
     if resume and not (output / CONFIG).exists():
-        raise ValueError(f"--resume needs a run that was begun in {output}, got none: leave it out to begin one")
+        raise ValueError(f"--resume needs a run that was started in {output}, got none: leave it out to start one")
 
 
 def _remove_if_bare(output: Path) -> None:

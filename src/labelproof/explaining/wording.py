@@ -133,7 +133,7 @@ class Wording:
         logit = "logit less the threshold" if _has_sum(certificate.extra) else "logit"
         return (
             f"For every {'such input' if certificate.extra else 'input'} {total} {relation} (a name stands for the "
-            f"{logit}), but these decisions need it to be {'not negative' if scaled else 'positive'}."
+            f"{logit}), but these decisions make it {'not negative' if scaled else 'positive'}."
         )
 
 
