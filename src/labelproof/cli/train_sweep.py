@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from labelproof.data import Dataset
     from labelproof.training import RunRecord, TrainConfig
 
-__all__ = ["RECORDS", "require_sweep_place", "run_sweep"]
+__all__ = ["require_sweep_place", "run_sweep"]
 
 RECORDS = "runs.jsonl"
 BOXES = "boxes.png"
