@@ -27,8 +27,8 @@ def predict(
         Path,
         typer.Argument(
             metavar="INPUT",
-            help="Examples: .csv, .tsv, .jsonl (column 'text'), .txt (one text a line), .npy, .npz and others; "
-            "'-' reads one text a line from standard input.",
+            help="Examples: .csv, .tsv, .jsonl (column 'text'), .txt (one text per line), .npy, .npz and others; "
+            "'-' reads one text per line from standard input.",
             show_default=False,
         ),
     ],
