@@ -32,10 +32,12 @@ SCALES = (0.01, 1.0, 10.0)
 
 def main() -> None:
     lines = [
-        "# Sparsemax and its loss, against softmax and the entmax package\n",
-        "Time of ours divided by torch's (softmax; cross entropy for the loss), and how many times faster than the",
-        f"entmax package 1.3, by default and with `k={PARTIAL}`, its fast mode that sorts the largest logits only and",
-        f"is the fair peer; float32, standard normal logits, on {os.cpu_count()} cores with a load average of "
+        "# Speed of sparsemax and entmax\n",
+        "Sparsemax and entmax are alternatives to softmax that give many labels a probability of exactly 0. Do they",
+        "slow a model down? *Ratio* is their time divided by torch's (softmax; cross entropy for the loss), below 1 is",
+        "faster; the last columns say how many times faster they are than the entmax package 1.3, by default and with",
+        f"`k={PARTIAL}`, its fast mode that sorts only the largest logits and is the fairer comparison. *f+b* is",
+        f"forward and backward. float32, standard normal logits, on {os.cpu_count()} cores with a load average of "
         f"{os.getloadavg()[0]:.1f} at the start (`python benchmarks/activations.py`).",
     ]
     block = torch.empty(1 << 23)
@@ -44,7 +46,10 @@ def main() -> None:
         torch.set_num_threads(threads)
         name = "1 thread" if threads == 1 else f"{threads} threads"
         lines += [f"\n## {name}\n", *speed_table(), ""]
-        lines += [f"Logits times a scale, {name}: ratios to softmax (cross entropy for the loss), and mean supports.\n"]
+        lines += [
+            f"Larger logits give fewer nonzero probabilities (the *support*). Logits times a scale, {name}: mean size "
+            "of the support, and ratios to softmax (cross entropy for the loss).\n"
+        ]
         lines += scale_table()
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "activations.md").write_text("\n".join(lines) + "\n")
@@ -52,7 +57,7 @@ def main() -> None:
 
 def speed_table() -> list[str]:
     lines = [
-        "| shape | what | softmax, ms | ours, ms | ratio | wanted | times faster than entmax 1.3 | with k=100 |",
+        "| shape | what | softmax, ms | labelproof, ms | ratio | target | times faster than entmax 1.3 | with k=100 |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for shape, forward_wanted in SHAPES.items():

@@ -147,10 +147,15 @@ def write_jsonl(data: lp.Dataset, path: Path) -> None:
             stream.write(json.dumps({"text": text, "labels": list(names)}, ensure_ascii=False) + "\n")
 
 
-INTRODUCTION = """`python benchmarks/audits.py`: each model is audited from its file or folder by
-`labelproof audit MODEL --data DATA`, which runs it. Examples are mixed, held-out inputs give the bar (α = 1 %). *Sets
-possible*: what the output layer can predict at some input; *examples beyond*: those whose label set lies beyond the
-bar. The time is that of a machine that others used, with the model run on the data."""
+INTRODUCTION = """\
+What does an audit find in real models? Each one is audited from its saved file or folder with `labelproof audit
+MODEL --data DATA`, which also runs the model on the data (`python benchmarks/audits.py`).
+
+*Sets possible*: label sets of the data that the output layer can predict for some input. *Bar*: the stretch (how
+far beyond mixtures of real inputs a prediction lies) that at most α = 1 % of predictions exceed, calibrated on
+held-out inputs; *examples beyond*: those whose true label set lies beyond it, so that the model hardly ever
+predicts it. *Pairs apart*: pairs of labels that no mixture of the examples combines. *Dead labels*: labels that the
+model never predicts although examples have them. The time includes running the model, on a shared machine."""
 MODELS: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
     "mesh_pubmed": mesh_pubmed,
     "arxiv": arxiv,

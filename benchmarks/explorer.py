@@ -39,12 +39,17 @@ serve(layer, label_names=names, label_sets=read_label_sets(sets, layer.n_labels)
 
 def main() -> None:
     lines = [
-        "# The explorer's answers, through HTTP\n",
-        "Median / 95th percentile / largest wall time in ms of requests as the page sends them "
-        "(`python benchmarks/explorer.py`). *At once* is what the page shows first: verdict, margin and conflict. "
-        f"*Nearest* is the first search for near predictable sets, of {QUICK} s at most, of the sets that cannot be "
-        "predicted; *shown* is both together, from the change of a label to near sets on the page.\n",
-        "| layer | sets | never | at once | nearest | shown | changes first | similar | completion | drawing |",
+        "# Response times of the explorer\n",
+        "How long a user of `labelproof explore` waits for each part of the page. Times are wall-clock milliseconds "
+        "(median / 95th percentile / maximum) of the HTTP requests that the page sends "
+        "(`python benchmarks/explorer.py`).\n",
+        "*Verdict* is what the page shows first: can or never, margin and conflict. *Nearest* is the first search for "
+        f"similar label sets that can be predicted, cut off after {QUICK} s, for sets that can never be; *both* is the "
+        "time from changing a label to seeing those neighbours. *First to change* finds which decisions are closest to "
+        "flipping, for sets that can be predicted. *Similar*: label sets of the data that resemble the question; "
+        "*completion*: names offered while typing; *drawing*: the picture of the plane.\n",
+        "| layer | sets | of these never | verdict | nearest | both | first to change | similar | completion "
+        "| drawing |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, n_sets in LAYERS.items():

@@ -45,19 +45,22 @@ def main() -> None:
     predicted = iter([set(active) for active in known.predicted(encode(flat))])
     a_text = (time.process_time() - start) / len(flat)
     best = [max(alike(set(active), next(predicted)) for _ in some) for active, some in zip(wanted, texts, strict=True)]
-    text = f"""# The explorer among 10,000 real inputs
+    text = f"""# The explorer with real inputs loaded
+
+How fast the explorer answers when it also measures how far a label combination is from real inputs (its *stretch*), and
+how often the text that it composes really triggers the combination.
 
 `python benchmarks/explorer_inputs.py`: {model.weight.shape[0]:,} labels × {model.weight.shape[1]} features of a frozen
 sentence encoder (64 tokens), {known.n_examples:,} real inputs, {len(wanted)} combinations of up to {MOST_LABELS} labels
-that the model predicts for documents it has not seen. CPU time of one thread, on a machine that others used.
+that the model predicts for unseen documents. CPU time of one thread, on a shared machine.
 
-- The stretch of a combination, proven, with the inputs whose mixture gives it: {np.median(seconds):.2f} s in the
-  median, {max(seconds):.2f} s at most.
-- "A text that triggers it": {np.mean([len(some) for some in texts]):.0f} texts are spliced for a combination,
-  {1e3 * a_text:.0f} ms each to encode. {sum(one == 1 for one in best)} of {len(best)} combinations were predicted
-  exactly for one of their texts; in the mean the best text's labels have a Jaccard similarity of {np.mean(best):.2f}
-  with the combination. So a mixture of features is rarely that of a mixture of texts; the page shows what the model
-  predicts for the best one, and what is missing.
+- Stretch of a combination, proven, with the inputs whose mixture gives it: median {np.median(seconds):.2f} s,
+  maximum {max(seconds):.2f} s.
+- "A text that triggers it": for each combination {np.mean([len(some) for some in texts]):.0f} texts are composed from
+  pieces of real ones, at {1e3 * a_text:.0f} ms each to encode. For {sum(one == 1 for one in best)} of {len(best)}
+  combinations one of the texts was predicted exactly; on average the labels of the best text have a Jaccard similarity
+  of {np.mean(best):.2f} with the combination. Mixing texts is not the same as mixing features; the page therefore shows
+  what the model predicts for the best text, and which labels are missing.
 """
     (RESULTS / "explorer_inputs.md").write_text(text)
     print(text)

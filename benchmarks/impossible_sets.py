@@ -187,7 +187,7 @@ def percent(value):
 
 def report(rows, changes):
     """Return the tables and conflicts as Markdown."""
-    lines = ["| model | labels × terms | C | sets | impossible | undecided | ms a set | once, s | micro-F1 |"]
+    lines = ["| model | labels × terms | C | sets | impossible | undecided | ms per set | once, s | micro-F1 |"]
     lines.append("|---|---|---|---|---|---|---|---|---|")
     at_zero = [row for row in rows if row["threshold"] == 0]
     for row in at_zero:
@@ -197,26 +197,28 @@ def report(rows, changes):
         times = f"{row['ms']:.2f} | {row['once']:.1f} | {row['micro-f1']:.3f}"
         lines.append(f"| {row['name']} | {shape} | {row['cost']:g} | {of} | {counts} | {times} |")
     heads = [size_words(*size) for size in SIZES]
-    lines += ["", f"| impossible, by labels of the set | C | {' | '.join(heads)} |", f"|---|---|{'---|' * len(heads)}"]
+    lines += ["", f"| share of impossible sets, by number of labels | C | {' | '.join(heads)} |"]
+    lines.append(f"|---|---|{'---|' * len(heads)}")
     for row in at_zero:
         cells = [share(row, *size) for size in SIZES]
         shown = " | ".join(f"{percent(value)} of {n}" if n else "–" for value, n in cells)
         lines.append(f"| {row['name']} | {row['cost']:g} | {shown} |")
     heads = [f"{theta:g}" for theta in THRESHOLDS]
-    lines += ["", f"| impossible / micro-F1, by threshold | C | {' | '.join(heads)} |"]
+    lines += ["", f"| share of impossible sets / micro-F1, by threshold | C | {' | '.join(heads)} |"]
     lines.append(f"|---|---|{'---|' * len(heads)}")
     for (name, cost), group in groupby(rows, key=lambda row: (row["name"], row["cost"])):
         found = {row["threshold"]: row for row in group}
         cells = (found.get(theta) for theta in THRESHOLDS)
         shown = " | ".join("–" if r is None else f"{percent(share(r)[0])} / {r['micro-f1']:.3f}" for r in cells)
         lines.append(f"| {name} | {cost:g} | {shown} |")
-    lines += ["", "| single thresholds moved | C | from | asked | possible | micro-F1 | labels moved | CPU s |"]
+    lines += ["", "| moving single thresholds | C | start | required | possible | micro-F1 | labels moved | CPU s |"]
     lines.append("|---|---|---|---|---|---|---|---|")
     for row in changes:
         f1 = f"{row['before']:.4f} → {row['micro-f1']:.4f}"
         shown = f"{percent(row['asked'])} | {percent(row['share'])} | {f1} | {row['labels']:,} | {row['seconds']:.0f}"
         lines.append(f"| {row['name']} | {row['cost']:g} | {row['moved from']:g} | {shown} |")
-    lines += ["", "## Conflicts in words"]
+    lines += ["", "## Why some sets are impossible", ""]
+    lines += ["The labels that contradict each other, as labelproof explains them:"]
     for row in at_zero:
         if row["cost"] == 0.3 and row["words"]:
             lines += ["", f"{row['name']}, C = 0.3:", "", "```", "\n\n".join(row["words"]), "```"]

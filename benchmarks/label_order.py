@@ -184,11 +184,17 @@ def run(name: str, data: tuple[Any, Any, Any, Any], order: str, seed: int, epoch
 
 def table(rows: list[dict[str, Any]]) -> str:
     lines = [
-        "# Label order under the DFT head\n",
-        "`python benchmarks/label_order.py`: means over seeds. Radius per unit of box under the fixed columns alone "
-        f"(float64), of {SETS} test label sets; F1 of a bag-of-words model with 25 learnable columns beside them; of "
-        "that model, the share of these sets that are argmaxable, and their median margin.\n",
-        "| data | order | seeds | radius, 10th percentile | radius, median | F1@10 | micro-F1 | argmaxable | margin |",
+        "# Order of labels in the DFT head\n",
+        "The DFT head places the labels on a circle, and labels that lie close together are harder to combine. "
+        "Does their order matter, for the geometry of the fixed columns and for the accuracy of a trained model? "
+        "*Given* is the order of the data set; *spread* is `heads.spread_order`, which moves labels that occur "
+        "together apart (`python benchmarks/label_order.py`; means over seeds, ± half the range).\n",
+        f"*Radius*: how robustly {SETS} test label sets can be predicted with the fixed columns alone (float64, "
+        "features within ±1). F1, *can be predicted* and *margin* are those of a trained bag-of-words model with "
+        "25 learnable columns: the share of the same label sets that its output layer can predict, and how clearly "
+        "(the median margin).\n",
+        "| data | order | seeds | radius, 10th percentile | radius, median | F1@10 | micro-F1 "
+        "| can be predicted | margin |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(row["data"] for row in rows):

@@ -124,12 +124,14 @@ def metrics(y: np.ndarray, z: np.ndarray, one: Threshold, each: PerLabelThreshol
 def page(done: list[dict[str, object]]) -> str:
     lines = [
         "# Does any loss beat cross entropy?\n",
-        "One hidden layer of 64, Adam; learning rate, epochs and thresholds of each loss chosen on validation data",
-        f"(`python benchmarks/loss_table.py`). Test figures, mean of {len(SEEDS)} seeds; in brackets the mean",
-        "difference to BCE with the same seed. **Bold**: better than BCE with every seed and by more than two standard",
-        "errors; *italic*: worse in the same sense. With so many comparisons a few are chance. No loss had options of",
-        "its own tuned, and training is short: see in loss_table.jsonl how often the largest number of epochs was",
-        "chosen.\n",
+        "Binary cross entropy (BCE) is the usual loss for multi-label classification. Is there a better one, for",
+        "example for class imbalance? Each loss trains the same network, with one hidden layer of 64 and Adam;",
+        "learning rate, epochs and thresholds are chosen for each loss on validation data",
+        "(`python benchmarks/loss_table.py`).\n",
+        f"The tables have test scores, the mean of {len(SEEDS)} seeds, and in brackets the mean difference to BCE with",
+        "the same seed. **Bold**: better than BCE with every seed and by more than two standard errors; *italic*:",
+        "worse in the same sense. With so many comparisons a few of these are chance. The losses' own options were not",
+        "tuned, and training is short: loss_table.jsonl shows how often the largest number of epochs was chosen.\n",
     ]
     for name in SETS:
         n_seeds = min(len(values(done, name, loss, "p@1")) for loss in LOSSES)
@@ -167,14 +169,15 @@ def cell(done: list[dict[str, object]], name: str, loss: str, metric: str) -> st
 
 
 def summary(done: list[dict[str, object]]) -> list[str]:
-    lines = ["## How often\n", "| loss | better than BCE | worse | of |", "|---|---|---|---|"]
+    lines = ["## How often is a loss better or worse?\n", "| loss | better than BCE | worse | comparisons |"]
+    lines.append("|---|---|---|---|")
     for loss in list(LOSSES)[1:]:
         whole = [name for name in SETS if len(values(done, name, loss, "p@1")) == len(SEEDS)]
         cells = [(name, metric) for name in whole for metric in METRICS]
         signs = [verdict(done, name, loss, metric)[2] for name, metric in cells]
         lines.append(f"| {loss} | {signs.count(1)} | {signs.count(-1)} | {len(signs)} |")
     seconds = sum(row["seconds"] for row in done)
-    return [*lines, "", f"{len(done)} trainings, {seconds / 60:.0f} minutes of CPU time on one thread."]
+    return [*lines, "", f"{len(done)} training runs, {seconds / 60:.0f} minutes of CPU time on one thread."]
 
 
 def main(names: list[str]) -> None:

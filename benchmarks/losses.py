@@ -140,15 +140,16 @@ def measure(
 
 def main() -> None:
     lines = [
-        "# Losses against torch's binary cross entropy\n",
-        f"Forward and backward, float32, {ACTIVE} labels for each example, {REPEATS} repeats in turn on "
-        f"{os.cpu_count()} cores with a load average of {os.getloadavg()[0]:.1f} at the start "
-        "(`python benchmarks/losses.py`).",
-        "Ratios of medians and of least times to torch's loss with the same shape and number of threads; CPU time for",
-        "one thread, wall-clock time for two.",
-        "*index lists* are Python lists, read with each call; *read before* are the same as `SparseTargets`; a mask",
-        f"leaves {KNOWN:.0%} of the labels.\n",
-        "| shape | threads | loss | targets | median, ms | least, ms | ratio of medians | of least | wanted |",
+        "# Speed of losses\n",
+        "How long does a training step spend in the loss? Forward and backward pass of each loss, relative to torch's",
+        "`binary_cross_entropy_with_logits`; a ratio below 1 is faster. "
+        f"float32, {ACTIVE} labels per example, {REPEATS} repeats in turn on {os.cpu_count()} cores with a load "
+        f"average of {os.getloadavg()[0]:.1f} at the start (`python benchmarks/losses.py`).\n",
+        "Ratios of medians and of minima are taken to torch's loss with the same shape and number of threads; CPU time",
+        "for one thread, wall-clock time for two. *Index lists* are Python lists of label numbers, converted in each",
+        "call; *read before* are the same as `SparseTargets`, converted once. With a mask,",
+        f"{KNOWN:.0%} of the labels are known.\n",
+        "| shape | threads | loss | targets | median, ms | minimum, ms | ratio of medians | of minima | target |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     block = torch.empty(1 << 23)

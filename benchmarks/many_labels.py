@@ -55,11 +55,13 @@ def one(n_labels: int) -> None:
 
 def main() -> None:
     lines = [
-        "# Many labels\n",
-        f"{D} features, {N_SETS} label sets of some {ACTIVE} labels, half of them predictions "
-        "(`python benchmarks/many_labels.py`); CPU time on one thread, with the preparation of the layer.\n",
-        "| labels | verify, ms a set | check, ms a set | verify, ns a set and label | peak memory, GB | can | cannot "
-        "| undecided |",
+        "# Verification with up to a million labels\n",
+        "Does verification still work when the output layer has a million labels, and how do time and memory grow? "
+        f"{D} features, {N_SETS} label sets of about {ACTIVE} labels each, half of them actual predictions (`python "
+        "benchmarks/many_labels.py`); CPU time on one thread, preparation of the layer included. *Can* and *never* "
+        "count the label sets that are proven possible and impossible.\n",
+        "| labels | verify, ms per set | check, ms per set | verify, ns per set and label | peak memory, GB | can "
+        "| never | undecided |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for n_labels in SIZES:

@@ -49,15 +49,16 @@ def main() -> None:
     fitted = fit(config, dataset, progress=False)
     lines = [
         "# Memory of training with many labels\n",
-        f"{EXAMPLES:,} examples, {LABELS:,} labels, {FEATURES:,} sparse features; "
-        f"{fitted.head.weight.shape[1]} features of the {head} head (`python benchmarks/memory.py {head}`). "
-        "Wanted: at most 8 GB.\n",
+        "How much memory does training need when there are too many labels for a dense label matrix? This run has "
+        f"{EXAMPLES:,} examples, {LABELS:,} labels and {FEATURES:,} sparse features, with "
+        f"{fitted.head.weight.shape[1]} features in the {head} head (`python benchmarks/memory.py {head}`). Target: "
+        "at most 8 GB.\n",
         "| | |",
         "|---|---|",
-        f"| largest resident size | **{peak():.1f} GB** |",
-        f"| of that after generating the data | {before:.1f} GB |",
-        f"| CPU time of training, tuning and evaluation | {time.process_time() - start:.0f} s |",
-        f"| micro-F1 of the test part | {fitted.metrics['test']['micro-f1']:.3f} |",
+        f"| peak memory (resident size) | **{peak():.1f} GB** |",
+        f"| of this, before training started | {before:.1f} GB |",
+        f"| CPU time of training, threshold tuning and evaluation | {time.process_time() - start:.0f} s |",
+        f"| micro-F1 on the test part | {fitted.metrics['test']['micro-f1']:.3f} |",
         "",
         *fitted.notes,
     ]

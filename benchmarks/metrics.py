@@ -68,8 +68,9 @@ def full_evaluation(y_true: np.ndarray, y_prob: np.ndarray) -> list[str]:
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     text = (
-        f"`evaluate` on {N:,}×{L}: {len(values)} values in {seconds:.1f} s, peak of the process {peak:.2f} GB "
-        f"({before:.2f} GB before it, torch and the data included; wanted: at most 3 GB)."
+        f"All metrics at once: `evaluate` on {N:,} examples and {L:,} labels takes {seconds:.1f} s for {len(values)} "
+        f"values, with a peak memory of {peak:.2f} GB ({before:.2f} GB before, torch and the data "
+        "included; target: at most 3 GB)."
     )
     print(text, flush=True)
     return [text]
@@ -80,7 +81,7 @@ def against_torchmetrics(y_true: np.ndarray, y_prob: np.ndarray) -> list[str]:
     target, preds = torch.tensor(y_true.astype(np.int64)), torch.tensor(y_prob)
     options = {"num_labels": L, "average": "macro"}
     lines = []
-    for label, checks in (("", {}), (", its checks off", {"validate_args": False})):
+    for label, checks in (("", {}), (", input checks off", {"validate_args": False})):
         result = compare(
             lambda: metrics.f1_score(y_true, y_prob > 0.5, average="macro"),
             lambda c=checks: tm.multilabel_f1_score(preds, target, **options, **c),
@@ -92,7 +93,7 @@ def against_torchmetrics(y_true: np.ndarray, y_prob: np.ndarray) -> list[str]:
         lambda: tm.multilabel_average_precision(preds, target, **options, validate_args=False),
         repeats=3,
     )
-    lines.append(row("macro average precision, its checks off", f"256×{L}", result))
+    lines.append(row("macro average precision, input checks off", f"256×{L}", result))
     return lines
 
 
@@ -135,17 +136,21 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     y_true, y_prob = make_data(N)
-    head = ["| metric | size | ours, ms | peer, ms | ratio | difference |", "|---|---|---|---|---|---|"]
-    how = "`python benchmarks/metrics.py`, CPU time of one thread; the best of a few alternating calls.\n"
-    lines = ["# Metrics\n", how]
+    head = ["| metric | size | labelproof, ms | peer, ms | ratio | difference |", "|---|---|---|---|---|---|"]
+    how = (
+        "How fast are the metrics compared with scikit-learn and torchmetrics, and do they give the same values? CPU "
+        "time of one thread, the fastest of a few alternating calls (`python benchmarks/metrics.py`); *difference* is "
+        "the largest absolute difference between the values.\n"
+    )
+    lines = ["# Speed of metrics\n", how]
     lines += full_evaluation(y_true, y_prob)
-    lines += ["", "## Against torchmetrics (wanted: 20×)\n", *head, *against_torchmetrics(y_true, y_prob)]
+    lines += ["", "## Compared with torchmetrics (target: 20×)\n", *head, *against_torchmetrics(y_true, y_prob)]
     lines += [
         "",
-        "## Against scikit-learn (wanted: faster for every shared metric)\n",
-        "Both sides on a slice, because all of 10,000×8921 would take scikit-learn, by these figures, 7 s for each set "
-        "metric and half a minute for each curve: 1,000 of the examples, or, for curves over labels, 400 of the labels "
-        "that occur.\n",
+        "## Compared with scikit-learn (target: faster for every shared metric)\n",
+        "Both were given a part of the data, since all of 10,000×8921 would take scikit-learn about 7 s for each "
+        "metric of label sets and half a minute for each curve: 1,000 of the examples or, for curves over labels, 400 "
+        "of the labels that occur.\n",
         *head,
         *against_scikit_learn(y_true, y_prob),
     ]

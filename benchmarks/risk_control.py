@@ -95,7 +95,7 @@ def speed() -> list[str]:
     rows = np.repeat(np.arange(n), 100)
     chances = 1 / (1 + np.exp(-Z[rows, best.ravel()]))
     sparse, Y = scipy.sparse.csr_array((chances, (rows, best.ravel())), shape=LARGE), scipy.sparse.csr_array(Y)
-    lines = ["| rule | dense, s | CSR, 100 for each example, s |", "|---|---|---|"]
+    lines = ["| rule | dense scores, CPU s | sparse scores (100 per example), CPU s |", "|---|---|---|"]
     for rule in RULES:
         cells = [f"{min(seconds(rule, Y, form) for _ in range(3)):.2f}" for form in (Z, sparse)]
         lines.append(f"| {name_of(rule)} | {' | '.join(cells)} |")
@@ -116,11 +116,16 @@ def name_of(rule: RiskControlled) -> str:
 def main() -> None:
     lines = [
         "# Are promises of recall and precision kept?\n",
-        f"{REPEATS} resplits of the held-out examples of each set, with the scores of a ridge regression",
-        "(`python benchmarks/risk_control.py`). *Kept*: share of resplits whose risk is at most 1 − level. The promise",
-        "with a confidence is about *draws*, where the risk is that of the source itself; on *halves* it is a mean of",
-        "few examples. In expectation the promise is about the mean risk alone.\n",
-        "| set | examples in fit | rule | kept, draws | mean, draws | kept, halves | mean, halves | labels predicted |",
+        'Some decision rules come with a promise, such as "recall of at least 0.9". Is it kept on new data? Each '
+        f"rule is fitted {REPEATS} times, to the scores of a ridge regression on held-out examples (`python "
+        "benchmarks/risk_control.py`). *Kept* is the share of these repetitions in which the promise held; *mean* "
+        "is the mean recall or precision.\n",
+        "A promise with a confidence is about the source of the examples. *Draws* tests just that: examples are "
+        "drawn with replacement from the held-out ones, and recall or precision is measured on all of these. "
+        "*Halves* fits to one half and measures on the other, where the mean of few examples varies more. A "
+        "promise in expectation is about the mean alone.\n",
+        "| data | examples for fitting | rule | kept, draws | mean, draws | kept, halves | mean, halves "
+        "| labels predicted |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in SETS:
@@ -132,7 +137,7 @@ def main() -> None:
                 f"| {name} | {len(y_true) // 2} | {name_of(rule)} | {' | '.join(means)} | {found['predicted'][0]:.1f} |"
             )
             print(lines[-1], flush=True)
-    lines += [f"\n## CPU time of fit, {LARGE[0]:,} × {LARGE[1]:,} scores\n", *speed()]
+    lines += [f"\n## Fitting time for {LARGE[0]:,} examples and {LARGE[1]:,} labels\n", *speed()]
     (RESULTS / "risk_control.md").write_text("\n".join(lines) + "\n")
 
 

@@ -163,7 +163,7 @@ def compare(y_true: np.ndarray, y_score: np.ndarray, metric: str) -> Comparison:
 def section(name: str, found: dict[str, Any]) -> Iterator[str]:
     yield f"\n## {name}\n"
     size = f"{found['examples']:,} examples held out from the model, {found['labels']} labels"
-    yield f"{size}, {found['labels_per_example']:.2f} an example.\n"
+    yield f"{size}, {found['labels_per_example']:.2f} labels per example on average.\n"
     yield "| rule | micro-F1 in-sample | held out | ± | gain | macro-F1 in-sample | held out | ± | gain |"
     yield "|---|---|---|---|---|---|---|---|---|"
     rows = {metric: {row["name"]: row for row in found[metric]["rows"]} for metric in METRICS}
@@ -181,11 +181,14 @@ def section(name: str, found: dict[str, Any]) -> Iterator[str]:
 def report(record: dict[str, Any]) -> str:
     lines = [
         "# Decision rules on real data\n",
-        "Logits of one logistic regression for each label on examples that it was not trained on; 5-fold",
-        "cross-validation of the rules on these (`python benchmarks/rules_on_data.py`). ±: standard deviation over the",
-        "folds. Gain: held out, over the fixed threshold at probability ½. Rules are tuned for the metric of their",
-        "column; *chosen in inner folds* takes, in each fold, the rule that does best inside the other four (left out",
-        "where there are 500 labels or more).",
+        "How much does threshold tuning gain, and how much of the gain remains on new data? The scores are logits of",
+        "one logistic regression per label, on examples that it was not trained on; decision rules are fitted to them",
+        "and evaluated by 5-fold cross-validation (`python benchmarks/rules_on_data.py`).\n",
+        "*In-sample* is the score on the examples that a rule was fitted to, *held out* that on the others, ± the",
+        "standard deviation over folds; the gap between the two is overfitting. *Gain* is the held-out score minus",
+        "that of the fixed threshold at probability ½. Rules are tuned for the metric of their column; *chosen in",
+        "inner folds* takes, in each fold, the rule that does best inside the other four (left out where there are 500",
+        "labels or more).",
     ]
     for name in SETS:
         if name in record:

@@ -1,11 +1,12 @@
-"""Sparse output layers that no dense copy would fit beside: proven verdicts, their time and the memory that they take.
+"""Verifying sparse output layers
 
     OMP_NUM_THREADS=1 python benchmarks/sparse_layers.py [N_LABELS N_FEATURES PER_LABEL] [--sets 64] [--out page.md]
 
-Made as pruned one-vs-rest machines on TF-IDF are: each label has so many weights that are not 0, of normal size, at
-terms that are drawn by Zipf's law, and a negative bias. Label sets of three labels, inputs x ≥ 0 with ‖x‖ ≤ 1. CPU time
-of one thread, with preparation; memory is the largest resident size of this process, beside what it was before the
-layer was verified.
+Can a layer be verified when its dense copy would not fit into memory? The layers resemble pruned one-vs-rest
+classifiers on TF-IDF features: each label has a fixed number of nonzero weights, normally distributed, at terms drawn
+by Zipf's law, and a negative bias. Each label set has three labels; inputs are nonnegative and of length at most 1.
+CPU time of one thread, preparation included. Memory is the largest resident size of the process, and what it was
+before verification.
 """
 
 import argparse
@@ -61,8 +62,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     lines = [
-        "| layer | numbers stored | sets | can / never / undecided | verify, CPU s | check, CPU s | GB before "
-        "| GB at most | GB of a dense copy |",
+        "| layer | nonzero weights | sets | can / never / undecided | verify, CPU s | check, CPU s "
+        "| GB before | GB peak | GB of a dense copy |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     lp.verify(scipy.sparse.csr_array(np.eye(2, 2100)), [[0]], domain="unit", n_jobs=1)  # compiled code is loaded

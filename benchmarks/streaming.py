@@ -82,12 +82,15 @@ def page() -> None:
     """Write the table of all sizes that ran to their end."""
     facts = [json.loads(line) for line in LOG.read_text(encoding="utf-8").splitlines()]
     lines = [
-        "# Label sets from disk to disk\n",
-        "An output layer of 8,921 labels and 50 features; label sets in a sparse .npz, verdicts with proofs in parts "
-        f"of 10,000, {THREADS} threads (`python benchmarks/streaming.py`). CPU time is that of both threads together; "
-        "peak memory is the largest resident size of the process, with the pages of its scratch file. The machine ran "
-        "other work (load at the start in the last column), so wall time says little.\n",
-        "| label sets | step | CPU, s | CPU a set, ms | wall, s | peak memory, GB | on disk, GB | parts | load |",
+        "# Verifying label sets from disk to disk\n",
+        "How long do `labelproof verify` and `labelproof check` take when label sets and proofs do not fit into "
+        "memory? The output layer has 8,921 labels and 50 features; label sets are read from a sparse .npz file, "
+        f"and verdicts with proofs are written in parts of 10,000, with {THREADS} threads (`python "
+        "benchmarks/streaming.py`).\n",
+        "CPU time is that of both threads together; peak memory is the largest resident size of the process, "
+        "including the pages of its scratch file. The machine was busy with other work (load average at the start "
+        "in the last column), so wall-clock time says little.\n",
+        "| label sets | step | CPU, s | CPU per set, ms | wall, s | peak memory, GB | on disk, GB | parts | load |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for n_sets in sorted({fact["sets"] for fact in facts}):

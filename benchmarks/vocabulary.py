@@ -139,14 +139,18 @@ def main() -> None:
     options = parser.parse_args()
     vocabularies = {"minilm": minilm, "wordllama": wordllama, "wide": wide}
     if set(options.names) & set(vocabularies):
-        print("| layer | tokens | can / never / undecided | wall s | CPU s | ms a token | HiGHS ms | ratio | agree |")
+        print(
+            "| layer | tokens | can / never / undecided | wall s | CPU s | ms per token | HiGHS, ms | ratio | agree |"
+        )
         print("|---|---|---|---|---|---|---|---|---|", flush=True)
     for name in options.names:
         if name in vocabularies:
             tokens_of(name, vocabularies[name](), options.tokens, options.peer, options.jobs)
     if "index" in options.names:
         print(
-            "\n| width | possible | impossible | possible in the best 10 | seconds |\n|---|---|---|---|---|", flush=True
+            "\n| width | possible as the best ones | impossible | possible within the best 10 | seconds |\n"
+            "|---|---|---|---|---|",
+            flush=True,
         )
         index(options.jobs)
 

@@ -31,9 +31,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def claim_table(claims: Iterable[Claim]) -> str:
-    """Return claim · paper · ours · holds?"""
-    rows = [[one.claim, one.paper, one.ours, one.holds] for one in claims]
-    return table(["claim", "paper", "ours", "holds?"], rows).replace("---:", "---")
+    """Return the claims as a table, those that were run first."""
+    rows = [[one.claim, one.paper, one.ours, one.holds] for one in sorted(claims, key=lambda one: one.holds == NOT_RUN)]
+    return table(["claim", "paper", "our result", "holds?"], rows).replace("---:", "---")
 
 
 def provenance(runs: Sequence[Any], command: str) -> str:
@@ -42,9 +42,9 @@ def provenance(runs: Sequence[Any], command: str) -> str:
     ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows.
     """
     pairs = [(_of(run, "code"), _of(run, "seconds")) for run in runs]
-    lines = [f"Run again with `{command}`; what is stored is not computed twice.", ""]
+    lines = [f"`{command}` runs what is missing; stored results are not computed again.", ""]
     if pairs:
-        lines += [f"{len(pairs)} stored runs, {sum(s for _, s in pairs) / 60:.0f} minutes in all. Made by:", ""]
+        lines += [f"{len(pairs)} stored runs, {sum(s for _, s in pairs) / 60:.0f} minutes in total, made with:", ""]
         codes = {tuple(sorted((k, str(v)) for k, v in code.items())) for code, _ in pairs}
         lines += ["- " + ", ".join(f"{name} {value}" for name, value in code) for code in sorted(codes)]
     return "\n".join(lines) + "\n"

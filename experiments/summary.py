@@ -6,9 +6,9 @@ from pathlib import Path
 from experiments.pages import NOT_RUN, table, write_page
 
 PAPERS = {
-    "sigmoid_bottleneck": "narrow output layers can never predict most label sets; Fourier columns help",
-    "sparsemax": "probabilities that are exactly 0 estimate label proportions better, and attend to fewer words",
-    "sigmoid_f1": "train on a smooth F1 rather than on cross entropy",
+    "sigmoid_bottleneck": "narrow output layers can never predict most label combinations; Fourier columns help",
+    "sparsemax": "probabilities of exactly 0 estimate label proportions better, and need fewer words of a text",
+    "sigmoid_f1": "training on a smooth F1 gives a better F1 than cross entropy",
 }
 VERDICTS = ("holds", "does not hold", "undecided", NOT_RUN)
 
@@ -21,7 +21,7 @@ def write_summary(folder: Path) -> None:
         counts = verdicts(page) if page.exists() else Counter()
         link = f"[{name}]({name}.md)" if page.exists() else name
         lines.append([f"{link}: {text}", *(counts[verdict] for verdict in VERDICTS)])
-    parts = {"papers": table(["paper: what it says", *VERDICTS], lines)}
+    parts = {"papers": table(["paper and its claim", *VERDICTS], lines)}
     write_page(folder / "README.md", Path(__file__).with_name("summary.md"), parts)
 
 

@@ -109,7 +109,10 @@ def test_a_package_that_is_not_there_is_named(folder, monkeypatch):
         (("stats", "a.csv", *COLUMNS, "--part", "test"), "name must be a part of the split, one of [], got 'test'"),
         (("convert", "a.csv", "b.doc", *COLUMNS), "got 'b.doc'"),
         (("convert", "a.csv", "b.svm", *COLUMNS), "data must have features to be written as svmlight"),
-        (("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "train"), "--stratify must be as in train=0.8,test=0.2"),
+        (
+            ("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "train"),
+            "--stratify must look like train=0.8,test=0.2",
+        ),
         (
             ("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "a=0.5,a=0.5"),
             "--stratify must name every part, and each once, got 'a=0.5,a=0.5'",

@@ -129,7 +129,7 @@ def test_a_folder_without_permission_is_refused(folder, monkeypatch):
 
 
 def test_nothing_to_resume_is_an_error(folder):
-    assert_refused(train("-o", "run", "--resume"), "--resume needs a run that was begun in run, got none")
+    assert_refused(train("-o", "run", "--resume"), "--resume needs a run that was started in run, got none")
     assert not Path("run").exists()
     assert train("-o", "run").exit_code == 0
     again = train("-o", "run", "--separator", ",")
@@ -145,7 +145,7 @@ def test_an_interrupted_training_says_how_to_go_on(folder, monkeypatch):
         patch.setattr("labelproof.training.recipe.fitting.blend", interrupt)
         result = train("-o", "run")
     assert result.exit_code == 130
-    assert "interrupted: the same command with --resume goes on after what was finished" in result.stderr
+    assert "interrupted: run the same command with --resume to continue" in result.stderr
     assert not Path("run/model").exists()
     assert train("-o", "run", "--resume").exit_code == 0
 

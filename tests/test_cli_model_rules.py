@@ -102,7 +102,7 @@ def test_the_tuned_rule_is_that_of_the_logits(here):
 def test_tune_writes_to_a_file_and_leaves_the_model_as_it_was(here):
     before = files("run")
     shown = run("tune", *BOTH, "-o", "rule.json").stdout
-    assert "It stays so" in shown
+    assert "It is unchanged" in shown
     assert files("run") == before
     assert report("evaluate", *BOTH, "--rule", "rule.json")["examples"] == 80
 

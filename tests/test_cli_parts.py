@@ -90,7 +90,7 @@ def interrupted(home, tmp_path):
 
 def test_ctrl_c_says_how_to_go_on(home, tmp_path):
     output, told = interrupted(home, tmp_path)
-    assert f"are kept in {output}. The same command goes on from there." in told
+    assert f"are kept in {output}. Run the same command again to continue." in told
     assert "Traceback" not in told
     assert len(list(output.glob("part-*.npz"))) < N_PARTS
     again = completed(home, output)
@@ -108,7 +108,7 @@ def test_a_full_disk_is_told_in_one_sentence(home, tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez_compressed", save)
     full = run(*verify(home, output)[3:])
-    assert_refused(full, f"no space left for {output}: 3 parts are kept, and the same command goes on from there")
+    assert_refused(full, f"no space left for {output}: 3 parts are kept; run the same command again to continue")
 
 
 def test_a_run_to_a_folder_says_what_one_to_a_file_says(home, tmp_path):

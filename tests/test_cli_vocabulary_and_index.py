@@ -81,7 +81,7 @@ def test_an_index_is_audited_by_width_and_depth(folder):
     result = run("check", "audit/proofs-2.npz", "--weights", "audit/layer-2.npz")
     assert result.exit_code == 0, result.output
     assert "How far may vectors be cut?" in Path("audit/report.html").read_text()
-    assert_refused(run("report", "audit", "-o", "all.html"), "got that of an index, whose report.html stands beside it")
+    assert_refused(run("report", "audit", "-o", "all.html"), "got that of an index, whose report.html is next to it")
 
 
 def test_the_terminal_speaks_of_documents(folder):

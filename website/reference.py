@@ -155,7 +155,7 @@ def _signature(name: str, thing: Any, drop_self: bool = False) -> str:
     parameters = [value.replace(annotation=inspect.Parameter.empty) for value in signature.parameters.values()]
     shown = inspect.Signature(parameters[1:] if drop_self else parameters)
     line = f"{name}{shown}"
-    if len(line) > 100:
+    if len(line) > 80:  # what a column of the site holds
         line = f"{name}(\n" + "".join(f"    {part},\n" for part in _words(shown)) + ")"
     return f"```python\n{line}\n```"
 

@@ -15,9 +15,9 @@ COMMAND = "python -m experiments.sigmoid_bottleneck"
 Results = dict[str, dict[str, dict[int, list[RunRecord]]]]
 OPEN = (
     "Figure 5 with the CNN and with a frozen sentence encoder; MeSH with all labels; Gene Ontology of yeast genes.",
-    "Label order, learned nodes, float64, top-k as the rule, sets of more than k labels, rare labels.",
-    "MIMIC-III, BioASQ and OpenImages, which are not to be had here.",
-    "The rule by which a data set's labels and active labels tell the width that it needs.",
+    "Label order, learned nodes, float64, top-k as the decision rule, sets of more than k labels, rare labels.",
+    "MIMIC-III, BioASQ and OpenImages, which were not available.",
+    "A rule for the width that a data set needs, from its number of labels and of active labels.",
 )
 
 
@@ -44,17 +44,20 @@ def write(path: Path, rows: list[Row], found: Results) -> None:
 def _small_claims(rows: list[Row]) -> list[Claim]:
     counted, differing = arrangements.alternation_agrees()
     half = dict(arrangements.count_table())[500]
-    text = "Cover's count: at d = n/2 half of all label sets are argmaxable"
+    text = "Cover's count: at d = n/2, half of all label sets can be predicted"
     claims = [
         Claim.judged(text, "½", f"{10**half:.6f}", abs(10**half - 0.5) < 1e-12),
         Claim.judged(
-            "in Gr⁺ exactly the sets with at most d − 1 sign changes are argmaxable (all 1024 sets, n = 10, d = 5)",
+            "in Gr⁺ just the sets with at most d − 1 sign changes can be predicted (all 1024 sets, n = 10, d = 5)",
             "512",
-            f"{counted}, {differing} differ",
+            f"{counted}; {differing} differ",
             counted == 512 and not differing,
         ),
         Claim.judged(
-            "the DFT matrix is in Gr⁺ (n = 8, k = 2, as stored)", "yes", "exact minors", arrangements.dft_is_cyclic()
+            "the DFT matrix is in Gr⁺ (n = 8, k = 2, as stored)",
+            "yes",
+            "yes, by exact minors",
+            arrangements.dft_is_cyclic(),
         ),
     ]
     sizes = sorted({row["setting"]["n"] for row in rows})
@@ -63,10 +66,10 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
         slack = [radii.mean_log(rows, "first percentile", layer="slack", k=k, n=n) for n in sizes]
         if None in alone or None in slack:
             continue
-        said = f"{alone[0]:.1e} → {alone[-1]:.1e}; with slack {slack[-1]:.1e}"
+        said = f"{alone[0]:.1e} → {alone[-1]:.1e}; with learnable columns {slack[-1]:.1e}"
         shrinks = all(b <= a for a, b in pairwise(alone))
         grows = all(b > a for a, b in zip(alone, slack, strict=True))
-        text = f"k = {k}: radii shrink from n = {sizes[0]} to {sizes[-1]}, and 16 slack columns make them larger"
+        text = f"k = {k}: radii shrink from n = {sizes[0]} to {sizes[-1]}, and 16 learnable columns make them larger"
         claims.append(Claim.judged(text, "yes", said, shrinks and grows))
     return claims
 
@@ -76,22 +79,25 @@ def _grid_claims(found: Results) -> list[Claim]:
     for name in TASKS:
         heads = found.get(name, {})
         claims += [
-            _below(f"{name}: the bottleneck has unargmaxable test sets for d < 200, more as d falls", heads),
-            _all_argmaxable(f"{name}: the DFT head has (nearly) none", heads),
-            _better(f"{name}: the DFT head has the better F1@k for d < 200", heads, "dft", "bottleneck"),
+            _below(
+                f"{name}: the bottleneck can never predict some test sets for d < 200, more as d falls",
+                heads,
+            ),
+            _all_argmaxable(f"{name}: the DFT head can predict (nearly) all of them", heads),
+            _better(f"{name}: the DFT head has a better F1@k for d < 200", heads, "dft", "bottleneck"),
             _better(
-                f"{name}: still so against a bottleneck with the k/n start (not in the paper)",
+                f"{name}: also compared with a bottleneck with the k/n start (not in the paper)",
                 heads,
                 "dft",
                 "bottleneck, k/n start",
             ),
             _better(
-                f"{name}: still so against one with as many features (not in the paper)",
+                f"{name}: also compared with one that has as many features (not in the paper)",
                 heads,
                 "dft",
                 "bottleneck, as many features",
             ),
-            _faster(f"{name}: the DFT head needs fewer epochs to the bottleneck's best F1@k", heads),
+            _faster(f"{name}: the DFT head needs fewer epochs to reach the bottleneck's best F1@k", heads),
         ]
     return claims
 
@@ -125,7 +131,7 @@ def _better(text: str, heads: dict[str, dict[int, list[RunRecord]]], one: str, o
     both = [width for width in ours if width in theirs and width < 200]
     if not both:
         return Claim(text, "yes" if other == "bottleneck" else "–", "–", NOT_RUN)
-    said = ", ".join(f"d = {width}: {ours[width]:.3f} against {theirs[width]:.3f}" for width in both)
+    said = ", ".join(f"d = {width}: {ours[width]:.3f} and {theirs[width]:.3f}" for width in both)
     return Claim.judged(
         text, "yes" if other == "bottleneck" else "–", said, all(ours[width] > theirs[width] for width in both)
     )
@@ -150,9 +156,10 @@ def _faster(text: str, heads: dict[str, dict[int, list[RunRecord]]]) -> Claim:
 def _radius_protocol(rows: list[Row]) -> str:
     seeds = len({row["setting"]["seed"] for row in rows})
     return (
-        f"{radii.SETS} random sets of exactly k labels for each of {seeds} seeds, inputs within ±1: the radius that\n"
-        "99 of 100 sets reach, a proven lower bound, geometric mean over seeds. Slack columns are normal of norm\n"
-        "about 1, as the DFT's. Dotted: 10⁻⁸, what the paper's linear programme can tell from nothing."
+        f"{radii.SETS} random sets of exactly k labels for each of {seeds} seeds, inputs within ±1. Shown is the\n"
+        "radius that 99 of 100 sets reach: a proven lower bound, geometric mean over seeds. Learnable columns are\n"
+        "normally distributed with a norm of about 1, like those of the DFT. The dotted line, 10⁻⁸, is the smallest\n"
+        "radius that the paper's linear programme can tell from 0."
     )
 
 
@@ -170,7 +177,7 @@ def _radii(rows: list[Row]) -> str:
                 lines.append(
                     [f"{title}, k = {k}, n = {sizes[-1]}", f"{low:.2e}", f"{high:.2e}", *(f"{s:.1%}" for s in shares)]
                 )
-    return table(["layer", "radius at least", "at most", "argmaxable", "unargmaxable"], lines)
+    return table(["layer", "radius at least", "at most", "can be predicted", "never"], lines)
 
 
 def _coverage(found: Results) -> dict[str, str]:
@@ -179,7 +186,7 @@ def _coverage(found: Results) -> dict[str, str]:
     for name in TASKS:
         n_runs = sum(len(some) for widths in found.get(name, {}).values() for some in widths.values())
         whole = 3 * len(WIDTHS) * len(HEADS)
-        texts[name] = "" if n_runs >= whole else f"{n_runs} of up to {whole} runs are done."
+        texts[name] = "" if n_runs >= whole else f"{n_runs} of up to {whole} runs done."
     return texts
 
 
@@ -201,7 +208,7 @@ def _figure5(found: Results) -> str:
                         f"{statistics.fmean(one.seconds for one in some):.0f}",
                     ]
                 )
-        head_row = ["head", "seeds", "% argmaxable", "F1@k", "parameters", "epochs", "seconds"]
+        head_row = ["head", "seeds", "% can be predicted", "F1@k", "parameters", "epochs", "seconds"]
         parts += [f"### {name}", "", f"![{name}](pictures/sigmoid_bottleneck_{name}.png)", "", table(head_row, lines)]
     return "\n".join(parts) or "No run is stored yet."
 

@@ -23,11 +23,11 @@ def write(
     missing += [f"Attention on {name}." for name in inference.SETS if name not in attention]
     done = {name: min(sum(one.loss == loss for one in tuned.get(name, [])) for loss in LOSSES) for name in SETS}
     missing += [
-        f"The multi-label table on {name}: {n} of {len(SEEDS)} seeds are done."
+        f"The multi-label table on {name}: {n} of {len(SEEDS)} seeds done."
         for name, n in done.items()
         if n < len(SEEDS)
     ]
-    missing += [f"RCV1, which is not to be had here; {SETS[-1]} (R90) stands in for it."]
+    missing += [f"RCV1, which was not available; {SETS[-1]} (R90) is used instead."]
     parts = {
         "claims": claim_table([*_claims(rows, tuned), *map(partial(_attention_claim, attention), inference.SETS)]),
         "protocol": _protocol(),
@@ -56,7 +56,7 @@ def _claims(rows: list[Row], tuned: dict[str, list[Tuned]]) -> list[Claim]:
 
 def _proportion_claim(rows: list[Row], mixture: str, value: str) -> Claim:
     """Judge the figure at its longest documents, for every number of labels."""
-    text = f"long documents, {mixture} mixtures: sparsemax has the smaller {value.upper()}"
+    text = f"long documents, {mixture} mixtures: sparsemax has a smaller {value.upper()}"
     if not rows:
         return Claim(text, "yes", "–", NOT_RUN)
     length = max(row["setting"]["length"] for row in rows)
@@ -79,7 +79,7 @@ def _benchmark_claims(tuned: dict[str, list[Tuned]]) -> list[Claim]:
         for place, (metric, words) in enumerate({"micro-f1": "micro-F1", HARMONIC: "harmonic macro-F1"}.items()):
             theirs = max(LOSSES, key=lambda loss: values[list(LOSSES).index(loss)][place])
             ours = {loss: _value(tuned, name, loss, metric) for loss in LOSSES}
-            text = f"{name}: the best loss by {words}"
+            text = f"{name}: which loss has the best {words}"
             means = {loss: one for loss, one in ours.items() if one is not None}
             if len(means) < len(LOSSES):
                 found.append(Claim(text, theirs, "–", NOT_RUN))
@@ -97,7 +97,7 @@ def _benchmark_claims(tuned: dict[str, list[Tuned]]) -> list[Claim]:
 
 def _attention_claim(attention: Attention, name: str) -> Claim:
     """Judge whether sparsemax is as accurate as softmax, within one deviation, and attends to fewer words."""
-    text = f"{name}: sparsemax attention is as accurate as softmax, with about a quarter of the words attended"
+    text = f"{name}: attention with sparsemax is as accurate as with softmax, at about a quarter of the words"
     runs = attention.get(name, {})
     pair = [spread(runs.get(kind, []), "test/precision@1") for kind in ("softmax", "sparsemax")]
     words = spread(runs.get("sparsemax", []), "attended")
@@ -123,8 +123,9 @@ def _attention(name: str, runs: dict[str, list[RunRecord]]) -> str:
 def _protocol() -> str:
     decays = ", ".join(f"{decay:g}" for decay in proportions.DECAYS)
     return (
-        f"Linear models by L-BFGS on standardised word shares, {proportions.TRAINING:,} documents to train, 1,000 to\n"
-        f"test, the penalty out of {decays} by {proportions.FOLDS} folds (least JSD)."
+        f"Linear models are trained with L-BFGS on standardised word frequencies of {proportions.TRAINING:,}\n"
+        f"documents and tested on 1,000; the penalty, out of {decays}, has the lowest JSD in\n"
+        f"{proportions.FOLDS}-fold cross-validation."
     )
 
 
@@ -146,7 +147,7 @@ def _errors(rows: list[Row]) -> str:
                 support = proportions.mean_of(rows, "support", activation="sparsemax", **at)
                 cells = ["–" if value is None else f"{value:.5f}" for value in pair]
                 lines.append([f"{mixture}, K = {size}, length {length}", *cells, support and f"{support:.2f}"])
-    head = ["setting", "MSE softmax", "MSE sparsemax", "JSD softmax", "JSD sparsemax", "labels above 0"]
+    head = ["setting", "MSE softmax", "MSE sparsemax", "JSD softmax", "JSD sparsemax", "topics above 0"]
     picture = "![errors by document length](pictures/sparsemax_proportions.png)"
     return f"{picture}\n\n{table(head, lines)}"
 

@@ -242,7 +242,7 @@ def test_the_report_opens_with_what_the_bottleneck_loses(outcomes):
     assert opening.headline.endswith("With a guaranteed layer (DFT head) it can predict every one of them.")
     assert opening.captions[0].startswith("3 trained features; micro-F1 ")
     assert opening.captions[1].startswith(f"3 trained features and {dft.n_features - 3} fixed ones; micro-F1 ")
-    assert "begun like the DFT head" in opening.captions[2]
+    assert "started like the DFT head" in opening.captions[2]
     assert len(opening.captions) == len(outcomes)
     whole = open_heads([dft, *outcomes[1:]]).headline  # a first head that loses nothing
     assert whole.startswith(

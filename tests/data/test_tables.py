@@ -322,8 +322,8 @@ ROW = '{"text": "a", "labels": ["bird"]}\n'
         ),
         ("a.jsonl", '{"features": [1e999], "labels": []}', "line 1: expected features within ±3.4e38, got inf"),
         ("a.jsonl", ROW + "[" * 100000, "a.jsonl, line 2: expected a JSON object"),
-        ("a.unknown", "x", "a.unknown: expected a file whose name tells its format"),
-        ("a.txt", "hello\n", "a.txt: expected a file whose name tells its format"),
+        ("a.unknown", "x", "a.unknown: expected a file name that shows its format"),
+        ("a.txt", "hello\n", "a.txt: expected a file name that shows its format"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path, name, content, message):

@@ -81,7 +81,7 @@ def test_a_label_without_weights_rules_out_every_set_under_open_ties():
         assert explanation.certificate.conflict == (1,)
         assert (explanation.least_distance, explanation.nearest) == (None, ())
         assert "its logit is always 0" in str(explanation)
-        assert "No label set at all" in str(explanation)
+        assert "No input gives any label set at all" in str(explanation)
 
 
 def test_a_label_without_weights_is_never_on_when_ties_are_inactive():
@@ -236,7 +236,7 @@ def test_in_general_position_a_conflict_has_one_label_more_than_there_are_featur
         explanation = lp.explain(weight, label_set, bias=bias, time_limit=AMPLE)
         assert_proven(explanation)
         assert len(explanation.certificate.conflict) == 4
-        assert "They are 4: with weights in general position no contradiction has fewer." in str(explanation)
+        assert "There are 4 of them: with weights in general position no contradiction has fewer." in str(explanation)
         assert_conflict_is_irreducible(explanation, weight, {"bias": bias, "rule": "sigmoid"})
         assert_nearest_are_the_nearest(explanation, possible)
 
@@ -327,7 +327,7 @@ def test_names_are_shown_as_text_and_cannot_forge_a_line():
     assert r"b\nSome input gives" in text
     assert "\x1b" not in text
     assert 70 * "c" not in text
-    assert [line.split()[0] for line in text.splitlines()] == ["No", "No", "For", "With", "They", "Every"]
+    assert [line.split()[0] for line in text.splitlines()] == ["No", "No", "For", "If", "There", "Every"]
 
 
 def test_long_lists_are_cut_and_counted():

@@ -77,7 +77,7 @@ def test_a_harmonic_head_has_the_low_witness_and_says_what_a_search_found():
     guarantee = head.float().guarantee([[4, 40, 41]], rounds=2)
     assert guarantee.level == "ideal arithmetic"
     assert guarantee.is_safe.all()
-    assert "least margin found was" in str(guarantee)
+    assert "smallest margin found was" in str(guarantee)
     low = find_worst_set(DFTHead(60, 100, 3, 0).weight.double().numpy(), 3, rounds=2)
     assert low.margin < guarantee.margin
     assert head.guarantee().margin >= guarantee.margin
@@ -145,7 +145,7 @@ def test_a_gaussian_head_states_a_probability_and_keeps_it():
     assert guarantee.holds_in_dtype
     assert guarantee.is_safe.all()
     assert 0 < guarantee.share_of_ceiling < 1
-    assert "but for a share of 1e-06 of all seeds" in str(guarantee)
+    assert "except for at most a share of 1e-06 of all seeds" in str(guarantee)
     weight = head.weight.detach().double().numpy()
     sets = [[i, (i * 7 + 1) % 60] for i in range(60)]
     assert (lp.verify(weight, sets).status == 1).all()

@@ -327,7 +327,7 @@ def test_an_index_that_does_not_fit_its_shards_is_refused(tmp_path, weight_map, 
 
 def test_a_folder_without_weights_says_what_is_expected(tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelFormatError, match=r"expected model.safetensors beside config.json .*, got config.json"):
+    with pytest.raises(ModelFormatError, match=r"expected model.safetensors next to config.json .*, got config.json"):
         read_layer(tmp_path)
     (tmp_path / "config.json").write_text("[1]")
     with pytest.raises(ModelFormatError, match=r"expected an object in config.json"):

@@ -104,7 +104,7 @@ def test_the_folder_of_a_run_is_the_folder_of_its_model(saved, tmp_path):
 
 def test_the_card_tells_what_the_model_is(saved):
     card = (saved[2] / "README.md").read_text()
-    assert "every set of up to 3 labels is argmaxable" in card
+    assert "every set of up to 3 labels can be predicted" in card
     assert "| micro-f1 |" in card
     assert "- Examples for training: 54" in card
     assert "chosen on the validation data: figures there are optimistic" in card
@@ -443,3 +443,9 @@ def test_a_rename_that_fails_puts_the_old_folder_back(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no"):
         write_folder(tmp_path / "folder", lambda draft: (draft / "new").touch(), may_replace=lambda _: True, what="one")
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", "old"]
+
+
+def test_a_model_is_loaded_without_what_trains_it():
+    code = "import sys; from labelproof.models import load_model; print('lightning' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert answer.stdout.strip() == "False"

@@ -204,7 +204,7 @@ def test_a_conflict_of_one_label_is_told_as_such(small):
     other = copy.deepcopy(small)
     other["explained"] = other["explained"][:1]
     other["explained"][0].update(on=[3], off=[], shares=[0.0], extra=[])
-    assert "Whatever the input, this label is not as asked." in Page(render_report([other])).text
+    assert "Whatever the input, this label cannot be as required." in Page(render_report([other])).text
 
 
 def test_models_are_put_side_by_side(small, full):

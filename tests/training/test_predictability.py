@@ -131,8 +131,8 @@ def test_the_sets_that_are_looked_at_are_spread_over_all():
     sizes = [len(known.sets[i]) for i in range(len(known.sets))]
     assert (known.total, len(sizes), sizes[0], sizes[-1]) == (40, 10, 1, 37)
     assert Predictable(8, 1, 1).sentence(known) == (
-        "Of 10 of the 40 label sets of the training part, evenly spread 8 (80.0%) can be predicted, proven; 1 never, "
-        "by any input; 1 undecided."
+        "Proven for 10 of the 40 label sets of the training part, evenly spread: 8 (80.0%) can be predicted, 1 never, "
+        "whatever the input; 1 undecided."
     )
 
 

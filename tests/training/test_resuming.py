@@ -174,7 +174,7 @@ def test_a_run_is_not_resumed_on_other_data(run, change, epochs):
         "other labels": data().with_labels(data().labels[::-1]),
         "fewer features": replace(data(), features=data().features[:, 1:]),
     }[change]
-    with pytest.raises(ValueError, match="holds a run on other data: it can only be resumed as it was begun"):
+    with pytest.raises(ValueError, match="holds a run on other data: it can only be resumed unchanged"):
         fit(config_of(epochs=epochs), other, out=run, resume=True, progress=False)
 
 

@@ -57,7 +57,7 @@ def index_notes(facts: IndexFacts, widths: Sequence[int]) -> list[str]:
     if facts["twins"]:
         notes.append(
             f"{facts['twins']:,} documents have exactly the vector of another one: no query ranks one of them above "
-            "the other, so a set with one of them alone is impossible, but for luck in how ties are broken."
+            "the other, so a set with one of them alone is impossible, except by luck when ties are broken."
         )
     if facts["cosine"]:
         notes.append(

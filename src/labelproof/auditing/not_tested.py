@@ -7,8 +7,8 @@ from labelproof.auditing.document import LayerFacts, NotTested, StretchFacts
 __all__ = ["not_tested"]
 
 ON_REAL_INPUTS = (
-    "Whether the model ever predicts these label sets on real inputs. That some input gives a set says little of a "
-    "model with many features: the stretch tells how far beyond real inputs it lies."
+    "Whether the model ever predicts these label sets on real inputs. That some input can give a set says little about "
+    "a model with many features; the stretch measures how far beyond real inputs it lies."
 )
 GIVEN = ("--features", "F.npy", "--calibration", "C.npy")
 NO_BAR = "Which label sets lie beyond the bar: that needs inputs that the model was neither trained nor tuned on."

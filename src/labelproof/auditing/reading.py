@@ -43,7 +43,7 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
     if isinstance(contents, dict) and contents.get("format") in OTHERS:
         raise DataFormatError(
             f"{file.name}: expected the audit of a model's label sets, got that of {OTHERS[contents['format']]}, "
-            "whose report.html stands beside it"
+            "whose report.html is next to it"
         )
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise DataFormatError(f"{file.name}: expected the document of an audit, got something else")

@@ -47,7 +47,7 @@ def audit(
         typer.Option(
             "--data",
             metavar="DATA",
-            help="In place of --labels: a data set with texts, images or features, which the model is run on. Says "
+            help="Instead of --labels: a data set with texts, images or features to run the model on. Says "
             "which label sets it could predict on inputs like these.",
             show_default=False,
         ),
@@ -65,13 +65,15 @@ def audit(
     thresholds: FoundThresholds = None,
     ties: InactiveTies = "inactive",
     domain: FoundDomain = None,
-    radius: Annotated[bool, typer.Option("--radius", help="Also measure how much room each set has.")] = False,
+    radius: Annotated[
+        bool, typer.Option("--radius", help="Also measure how far the features of each set can move (the radius).")
+    ] = False,
     box: Annotated[float, typer.Option(help="Bound on the features for the radius.")] = 1e4,
     features: Annotated[
         Path | None,
         typer.Option(
-            help="What the layer reads for real inputs, .npy (inputs, features) or a sparse .npz, where the model is "
-            "not run here: measure the stretch.",
+            help="Features of real inputs, .npy (inputs, features) or a sparse .npz, if the model cannot be "
+            "run here; measures the stretch.",
             show_default=False,
         ),
     ] = None,
@@ -85,7 +87,8 @@ def audit(
         typer.Option("--drop-unknown", help="Sets with labels that the model does not know count as never predicted."),
     ] = False,
     reach: Annotated[
-        bool, typer.Option("--reach", help="Also how far from the mean of the features each set begins.")
+        bool,
+        typer.Option("--reach", help="Also measure how far from the mean of the features each set is first predicted."),
     ] = False,
     predicted: Annotated[
         Path | None, typer.Option(help="The model's own predictions, as label sets.", show_default=False)
@@ -102,7 +105,7 @@ def audit(
     ] = None,
     fail_under: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Least share of the sets that must be predictable.", show_default=False),
+        typer.Option(metavar="SHARE", help="Smallest share of the sets that must be predictable.", show_default=False),
     ] = None,
     explain: Annotated[int, typer.Option(min=0, help="How many unpredictable sets to explain.")] = 20,
     time_limit: Annotated[
@@ -121,7 +124,7 @@ def audit(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="In place of MODEL: vectors of documents (.npy, .npz, .csv), one a row. Which relevant documents can "
+            help="Instead of MODEL: vectors of documents (.npy, .npz, .csv), one per row. Which relevant documents can "
             "no query vector return together?",
             show_default=False,
         ),
@@ -132,12 +135,12 @@ def audit(
     ] = None,
     documents: Annotated[
         Path | None,
-        typer.Option(help="With --index: names of its rows, one a line, or .jsonl with _id.", show_default=False),
+        typer.Option(help="With --index: names of its rows, one per line, or .jsonl with _id.", show_default=False),
     ] = None,
     cosine: Annotated[bool, typer.Option("--cosine", help="With --index: rank by cosine, not by dot product.")] = False,
     widths: Annotated[
         str | None,
-        typer.Option(metavar="N,N,…", help="With --index: cut vectors to so many numbers.", show_default=False),
+        typer.Option(metavar="N,N,…", help="With --index: widths to which vectors are truncated.", show_default=False),
     ] = None,
     depths: Annotated[
         str | None,
@@ -149,7 +152,7 @@ def audit(
         ),
     ] = None,
 ) -> None:
-    """Find out, with proofs, which label combinations of the data a trained model can never predict.
+    """Prove which label combinations of the data a trained model can never predict.
 
     With --vocabulary, which tokens a language model never ranks first; with --index, which relevant documents no query
     vector returns together.

@@ -37,8 +37,8 @@ def print_findings(document: "AuditDocument") -> None:
             out.print(Text(f"  {pair['examples']:,} ×  {some_names(document, pair['labels'])}"))
     if facts["n_dead"] is not None:
         out.print(
-            f"\nLabels that are predicted for none of {facts['inputs']:,} inputs: {facts['n_dead']:,} of "
-            f"{document['layer']['n_labels']:,}; {facts['n_dead_true'] or 0:,} of them are some example's."
+            f"\nLabels that are not predicted for any of {facts['inputs']:,} inputs: {facts['n_dead']:,} of "
+            f"{document['layer']['n_labels']:,}; {facts['n_dead_true'] or 0:,} of them occur in the data."
         )
         for dead in facts["dead"][:MOST_ROWS]:
             reason = f": {dead['reason']}" if dead["reason"] else ""
@@ -50,7 +50,7 @@ def print_findings(document: "AuditDocument") -> None:
 def _about_the_bar(facts: "StretchFacts") -> str:
     bar = facts["bar"]
     if bar is None:
-        return f"Measured among {facts['source']}; without a bar."
+        return f"Measured on {facts['source']}, without a bar."
     value = "infinite" if bar["value"] is None else f"{bar['value']:.2f}"
     text = (
         f"The bar is a stretch of {value}, from {facts['held_out']}; mixtures are of {facts['source']}. "
@@ -59,8 +59,8 @@ def _about_the_bar(facts: "StretchFacts") -> str:
     if facts["exact"] is not None and facts["predicted"]:
         inside = facts["all_examples"] - facts["beyond_examples"]
         text += (
-            f" Exact matches are at most the {percent(inside, facts['all_examples'])} inside, plus "
-            f"{100 * bar['alpha']:.10g} %; here {percent(facts['exact'], facts['predicted'])} of "
+            f" At most the {percent(inside, facts['all_examples'])} within the bar plus "
+            f"{100 * bar['alpha']:.10g} % can be exact matches; here {percent(facts['exact'], facts['predicted'])} of "
             f"{facts['predicted']:,} inputs were predicted exactly, {facts['exact_beyond'] or 0:,} of them beyond."
         )
     return text

@@ -47,8 +47,8 @@ def read_required(path: Path, names: Sequence[str] | None, n_labels: int) -> dic
     file        holds
     ==========  ======================================================================================
     .csv, .tsv  a header with ``name`` and ``labels``; labels are separated by semicolons
-    .jsonl      one object a line: ``{"name": "...", "labels": [...]}``
-    others      one set a line, as for ``--labels``
+    .jsonl      one object per line: ``{"name": "...", "labels": [...]}``
+    others      one set per line, as for ``--labels``
     ==========  ======================================================================================
     """
     existing(path)

@@ -16,7 +16,7 @@ __all__ = ["check"]
 
 def check(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="What verify, stretch or audit saved.", show_default=False)
+        Path, typer.Argument(metavar="RESULT", help="Result that verify, stretch or audit saved.", show_default=False)
     ],
     weights: Annotated[
         Path, typer.Option("--weights", "-w", help=f"The layer that was verified: {FORMATS}.", show_default=False)
@@ -26,14 +26,16 @@ def check(
     features: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The features, for a stretch, pairs of labels or a reach.", show_default=False
+            metavar="FILE",
+            help="Features of the real inputs, to check a stretch, pairs of labels or a reach.",
+            show_default=False,
         ),
     ] = None,
     calibration: Calibration = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove every verdict of a result again, exactly, from the weights and its certificates alone."""
+    """Check every proof of a stored result again, exactly, from the weights alone."""
     from labelproof.cli import files, summary
     from labelproof.importers import read_layer
     from labelproof.proof.parts import load_parts, read_run
@@ -64,7 +66,7 @@ def check(
         undecided = f"; {verdicts['undecided']:,} are undecided" if verdicts["undecided"] else ""
         console().print(f"{plural(proven, 'verdict')} proven again in {seconds:.1f} s{undecided}.")
         stated = "; ".join(f"{name} {value}" for name, value in summary.assumptions(v.layer).items())
-        console().print(f"They are about these weights with: {stated}.", highlight=False)
+        console().print(f"The verdicts are about these weights with: {stated}.", highlight=False)
     else:
         console().print(f"Not proven: {fault}.")
     if fault is not None:

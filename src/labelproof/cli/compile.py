@@ -13,7 +13,7 @@ INCOMPLETE = 1
 
 
 def compile(as_json: AsJson = False) -> None:  # noqa: A001 - the word that users look for
-    """Compile all that is compiled on first use, for an image of a container or before a measurement.
+    """Compile everything that is otherwise compiled on first use, for example in a container image.
 
     What is kept can be used by later processes on a processor of the same kind; NUMBA_CACHE_DIR says where it is kept.
     """

@@ -19,7 +19,7 @@ def count(
     k: Annotated[int | None, typer.Option("-k", help="Also: sets of at most k labels.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the argmaxable label sets of weights in general position, exactly."""
+    """Count exactly how many label sets an output layer of this size can predict."""
     from flint import fmpz
 
     from labelproof.theory.counting import count_argmaxable, count_k_active, log10_argmaxable_fraction, log10_int
@@ -43,7 +43,7 @@ def count(
         print_json(report)
         return
     lines = table("weights in general position", "")
-    lines.add_row("argmaxable label sets", shorten(str(fmpz(argmaxable))))
+    lines.add_row("label sets that can be predicted", shorten(str(fmpz(argmaxable))))
     lines.add_row(f"share of all 2^{n_labels} sets", _share(fraction))
     if k_active is not None:
         lines.add_row(f"sets of at most {k} labels", shorten(str(fmpz(k_active))))

@@ -26,7 +26,7 @@ Source = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None, typer.Option("--format", help="Format of PATH; by default its name tells.", show_default=False)
+    str | None, typer.Option("--format", help="Format of PATH; by default recognised by its name.", show_default=False)
 ]
 Text = Annotated[
     list[str] | None, typer.Option("--text", metavar="COLUMN", help="Column of the text; several are joined.")
@@ -37,7 +37,7 @@ Labels = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(help="What stands between labels in a string; by default ; or |.", show_default=False),
+    typer.Option(help="Separator of labels in a string; by default ; or |.", show_default=False),
 ]
 Part = Annotated[str | None, typer.Option(help="Only this part of the split, such as train.", show_default=False)]
 
@@ -56,7 +56,7 @@ def stats(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count examples, labels and label sets, and the sign changes that an output layer has to follow."""
+    """Print statistics of a data set: examples, labels, label sets."""
     import numpy as np
 
     from labelproof.data import describe
@@ -96,12 +96,12 @@ def convert(
     separator: Separator = None,
     part: Part = None,
     drop_rare: Annotated[
-        int, typer.Option(metavar="B", help="Drop labels that fewer than B training examples have.", min=0)
+        int, typer.Option(metavar="B", help="Drop labels with fewer than B training examples.", min=0)
     ] = 0,
     stratify: Annotated[
         str | None,
         typer.Option(
-            metavar="PARTS", help="Divide anew by stratification, as in train=0.8,test=0.2.", show_default=False
+            metavar="PARTS", help="Split again by stratification, such as train=0.8,test=0.2.", show_default=False
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the stratification.", min=0)] = 0,
@@ -161,7 +161,7 @@ def _parse_parts(text: str) -> dict[str, float]:
     try:
         pairs = [(name.strip(), float(share)) for name, _, share in (item.partition("=") for item in text.split(","))]
     except ValueError as error:
-        raise ValueError(f"--stratify must be as in train=0.8,test=0.2, got {text!r}") from error
+        raise ValueError(f"--stratify must look like train=0.8,test=0.2, got {text!r}") from error
     parts = dict(pairs)
     if len(parts) != len(pairs) or "" in parts:
         raise ValueError(f"--stratify must name every part, and each once, got {text!r}")
@@ -175,19 +175,21 @@ def _print(figures: "Statistics", changes: list[int]) -> None:
         lines.add_row(f"  {name}", f"{count:,}")
     lines.add_row("features", f"{figures.n_features:,}" if figures.n_features else "–")
     if figures.n_missing:
-        lines.add_row("  values that are missing", f"{figures.n_missing:,} in {plural(figures.n_gappy, 'column')}")
+        lines.add_row("  missing values", f"{figures.n_missing:,} in {plural(figures.n_gappy, 'column')}")
     lines.add_row("labels", f"{figures.n_labels:,}")
-    lines.add_row("  that no example has", f"{figures.n_unused:,}")
-    lines.add_row("labels of an example, on average", f"{figures.cardinality:.3f}")
-    lines.add_row("  at most (k)", f"{figures.k:,}")
+    lines.add_row("  without an example", f"{figures.n_unused:,}")
+    lines.add_row("labels per example, on average", f"{figures.cardinality:.3f}")
+    lines.add_row("  maximum (k)", f"{figures.k:,}")
     lines.add_row(
         "examples without labels (∅)", f"{figures.n_empty:,} ({percent(figures.n_empty, figures.n_examples)})"
     )
     lines.add_row("distinct label sets", f"{figures.n_distinct:,}")
     lines.add_row("  that occur once", f"{figures.n_single:,}")
     least, low, middle, high, most = figures.frequency
-    lines.add_row("examples of a label: least, quartiles, most", f"{least:,} | {low:,} {middle:,} {high:,} | {most:,}")
-    lines.add_row("sign changes (alternations): median, 90 %, most", " ".join(f"{value:,}" for value in changes))
+    lines.add_row(
+        "examples per label: minimum, quartiles, maximum", f"{least:,} | {low:,} {middle:,} {high:,} | {most:,}"
+    )
+    lines.add_row("sign changes (alternations): median, 90 %, maximum", " ".join(f"{value:,}" for value in changes))
     lines.add_row("features that a DFT layer needs for k (2k + 1)", f"{2 * figures.k + 1:,}")
     console().print(lines)
     frequent = ", ".join(f"{name} {count:,}" for name, count in list(figures.most_frequent.items())[:5])

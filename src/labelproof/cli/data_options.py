@@ -23,7 +23,7 @@ DataPath = Annotated[
     ),
 ]
 DataFormat = Annotated[
-    str | None, typer.Option("--format", help="Format of PATH; by default its name tells.", show_default=False)
+    str | None, typer.Option("--format", help="Format of PATH; by default recognised by its name.", show_default=False)
 ]
 TextColumns = Annotated[
     list[str] | None, typer.Option("--text", metavar="COLUMN", help="Column of the text; several are joined.")
@@ -36,7 +36,10 @@ FeatureColumns = Annotated[
     list[str] | None, typer.Option("--features", metavar="COLUMN", help="Columns of features instead of a text.")
 ]
 SplitColumn = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column that says train, valid or test.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column with the part of each example: train, valid or test.", show_default=False
+    ),
 ]
 GroupColumn = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Examples of one group stay together.", show_default=False)
@@ -44,7 +47,7 @@ GroupColumn = Annotated[
 LabelSeparator = Annotated[
     str | None,
     typer.Option(
-        help="What stands between labels in a string; by default ; or |, or what is clear; ';|' does not guess.",
+        help="Separator of labels in a string; by default ; or |, or what is evident; ';|' turns guessing off.",
         show_default=False,
     ),
 ]

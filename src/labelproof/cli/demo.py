@@ -35,7 +35,7 @@ SHIPPED = "debian_packages"
 NARROW = 12  # features of the narrow layer for them
 NAMED = 6  # of a combination's labels
 MEANING = """\
-test: how many of the label combinations of the test data some input gives. random: the same for {n} combinations of
+test: how many of the label combinations of the test data can be predicted. random: the same for {n} combinations of
 {size} labels that were drawn at random, which is what the guarantee is about. micro-F1, macro-F1: scores on the test
 data, the higher the better. DFT start: every label begins at the small probability that it has in a DFT head.
 """
@@ -62,12 +62,12 @@ def demo(
         typer.Option(
             "--width",
             "-d",
-            help="Features of the narrow layer; by default 12 for Debian, else 25 or a quarter of the labels.",
+            help="Features of the narrow layer; by default 12 for the Debian data, else 25 or a quarter of the labels.",
             min=1,
             show_default=False,
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option(help="At most so many; training stops early.", min=1)] = 30,
+    epochs: Annotated[int, typer.Option(help="Maximum number of epochs; training may stop early.", min=1)] = 30,
     seed: Annotated[int, typer.Option(help="Seed of the data, the parts and the weights.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -153,7 +153,8 @@ def _print(outcomes: "Sequence[Outcome]", output: Path) -> None:
     for sentence in others:
         out.print(f"\n{sentence}")
     out.print(
-        f"\nOpen {output / 'report.html'} in a browser. Each model and its proofs stand beside it.", soft_wrap=True
+        f"\nOpen {output / 'report.html'} in a browser. Each model and its proofs are in the same folder.",
+        soft_wrap=True,
     )
 
 

@@ -27,14 +27,14 @@ TRUE_LABELS = typer.Option(
     "-l",
     metavar="DATA",
     help="True labels of the same examples, in any form that labelproof verify takes; "
-    "matched by name where the scores have names too.",
+    "matched by name if the scores have names.",
     show_default=False,
 )
 ScoreKindOption = Annotated[
     str | None,
     typer.Option(
         metavar="logits|probabilities",
-        help="What the scores are; rules that need it are left out else.",
+        help="What the scores are; without it, rules that need to know are left out.",
         show_default=False,
     ),
 ]
@@ -51,11 +51,11 @@ def evaluate(
     labels: Annotated[str | None, TRUE_LABELS] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="Folder of a model, in place of scores; it decides by its own rule.", show_default=False),
+        typer.Option(help="Model folder, instead of scores; its own rule decides.", show_default=False),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Examples with labels, for --model; of a split, the part test.", show_default=False),
+        typer.Option(help="Examples with labels, for --model; if they are split, the part test.", show_default=False),
     ] = None,
     drop_unknown: Annotated[
         bool, typer.Option("--drop-unknown", help="Leave out labels of --data that the model does not know.")
@@ -67,13 +67,14 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="FILE|NAME",
-            help="Decision rule that labelproof tune wrote; with --model also the name of one of its rules, as in "
+            help="Decision rule that labelproof tune wrote; with --model also the name of one of its rules, such as "
             "macro-f1, or 'fixed' (at ½) or 'expected-f'.",
             show_default=False,
         ),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Predict labels whose score is larger, in place of a rule.", show_default=False)
+        float | None,
+        typer.Option(help="Predict labels with a larger score, instead of using a rule.", show_default=False),
     ] = None,
     score_kind: ScoreKindOption = None,
     metric: Annotated[
@@ -91,7 +92,7 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute every metric that scores and true labels allow; with a rule or a threshold, those of label sets too."""
+    """Compute all metrics of a model, or of scores, on labelled examples."""
     from labelproof import metrics
     from labelproof.cli.scores import read_score_kind
 

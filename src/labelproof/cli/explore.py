@@ -30,7 +30,7 @@ def explore(
         typer.Option(
             "--data",
             metavar="DATA",
-            help="In place of --labels: a data set with texts, images or features, which the model is run on: how far "
+            help="Instead of --labels: a data set with texts, images or features to run the model on: how far "
             "from such inputs is a combination?",
             show_default=False,
         ),
@@ -38,7 +38,7 @@ def explore(
     features: Annotated[
         Path | None,
         typer.Option(
-            help="What the layer reads for real inputs, .npy or sparse .npz, where the model is not run here.",
+            help="Features of real inputs, .npy or sparse .npz, if the model cannot be run here.",
             show_default=False,
         ),
     ] = None,
@@ -56,13 +56,13 @@ def explore(
     thresholds: FoundThresholds = None,
     ties: InactiveTies = "inactive",
     domain: FoundDomain = None,
-    host: Annotated[str, typer.Option(help="Address to serve on; others than this machine's let others in.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on; 0 is any that is free.")] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
+    host: Annotated[
+        str, typer.Option(help="Address to serve on; other addresses than the default let others connect.")
+    ] = ("127.0.0.1"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on; 0 chooses a free one.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
-    """Try label combinations on a local page: can the model predict them, and what stands in the way?
+    """Try label combinations on a local page: can the model predict them, and if not, why?
 
     The page is served on this machine until Ctrl-C.
     """

@@ -30,14 +30,14 @@ FoundRule = Annotated[
 ]
 FoundThresholds = Annotated[
     str | None,
-    typer.Option(metavar="FILE|NUMBER", help="By default the model's own, else ½.", show_default=False),
+    typer.Option(metavar="FILE|NUMBER", help="By default those of the model, otherwise ½.", show_default=False),
 ]
 InactiveTies = Annotated[str, typer.Option(metavar="open|inactive", help="'inactive' is what logits > 0 computes.")]
 FoundDomain = Annotated[
     str | None,
     typer.Option(
         metavar="free|nonnegative|unit|ball,RADIUS|LOW,HIGH",
-        help="Which features reach the layer; by default what the model tells.",
+        help="Which features can reach the layer; by default as stored with the model.",
         show_default=False,
     ),
 ]

@@ -27,16 +27,16 @@ __all__ = [
 
 FORMATS = (
     "a model folder (labelproof, Hugging Face, PECOS, an audit), or a file: .npz, .npy, .csv, .safetensors, .pt, "
-    ".ckpt, .bin, .skops, .onnx"
+    ".ckpt, .bin, .skops, .onnx, .keras"
 )
 Weights = Annotated[
     Path,
     typer.Argument(metavar="WEIGHTS", help=f"Output layer of shape (labels, features): {FORMATS}.", show_default=False),
 ]
-WeightKey = Annotated[str | None, typer.Option(help="Which tensor is the output layer.", show_default=False)]
+WeightKey = Annotated[str | None, typer.Option(help="Name of the tensor that is the output layer.", show_default=False)]
 LABEL_FORMATS = (
     "a 0/1 matrix (.npy, .npz, .csv, .parquet; with label names or without), a sparse one (.npz), a table with a "
-    "column 'labels' (.csv, .jsonl, .parquet), one set a line (.txt, .jsonl: indices or names), or a data set."
+    "column 'labels' (.csv, .jsonl, .parquet), one set per line (.txt, .jsonl: indices or names), or a data set."
 )
 Labels = Annotated[
     str,
@@ -71,20 +71,22 @@ Thresholds = Annotated[
 ]
 Rule = Annotated[str, typer.Option(metavar="sigmoid|topk|sparsemax", help="How logits become a label set.")]
 Ties = Annotated[
-    str, typer.Option(metavar="open|inactive", help="Whether an inactive label may sit on the boundary ('inactive').")
+    str, typer.Option(metavar="open|inactive", help="Whether an inactive label may lie on the boundary ('inactive').")
 ]
 Domain = Annotated[
     str | None,
     typer.Option(
         metavar="nonnegative|unit|ball,RADIUS|LOW,HIGH",
-        help="Which features occur; by default all.",
+        help="Which feature vectors are possible; by default all.",
         show_default=False,
     ),
 ]
 LabelNames = Annotated[
     Path | None,
-    typer.Option(help="Text file of label names, one a line; by default the model's own.", show_default=False),
+    typer.Option(help="Text file of label names, one per line; by default the model's own.", show_default=False),
 ]
-TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="Time for one label set.", show_default=False)]
+TimeLimit = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Time limit for each label set.", show_default=False)
+]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default all cores.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -46,7 +46,7 @@ def plan(
     )
     out.print(f"active labels in a set: {result.cardinality:.1f} on average, {result.k} at most")
     out.print(f"sign changes around the labels: {least} to {most}, median {median}, 90 % have at most {most_of_them}\n")
-    lines = table("features", "of all sets, 10^", "sampled sets predictable", "share of the data, 95 %")
+    lines = table("features", "share of all sets, 10^", "sampled sets possible", "share of the data, 95 %")
     for width in result.widths:
         if width.predicted is None or width.low is None or width.high is None:
             lines.add_row(f"{width.d}", f"{width.log10_fraction:.1f}", "", "")

@@ -27,8 +27,8 @@ def predict(
         Path,
         typer.Argument(
             metavar="INPUT",
-            help="Examples: .csv, .tsv, .jsonl (column 'text'), .txt (one text a line), .npy, .npz and others; "
-            "'-' reads one text a line from standard input.",
+            help="Examples: .csv, .tsv, .jsonl (column 'text'), .txt (one text per line), .npy, .npz and others; "
+            "'-' reads one text per line from standard input.",
             show_default=False,
         ),
     ],
@@ -46,14 +46,14 @@ def predict(
     score_kind: Annotated[
         str,
         typer.Option(
-            metavar="probabilities|logits", help="What --scores are: probabilities as calibrated, or their logits."
+            metavar="probabilities|logits", help="Kind of --scores: calibrated probabilities, or their logits."
         ),
     ] = "probabilities",
     metric: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Decide by the model's rule for this metric, as in macro-f1; by default its own.",
+            help="Use the model's rule for this metric, such as macro-f1; by default its main rule.",
             show_default=False,
         ),
     ] = None,
@@ -70,7 +70,7 @@ def predict(
     batch_size: Annotated[int, typer.Option(min=1, help="Examples at a time.")] = 256,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the labels of examples: one JSON object a line, in the order of the input.
+    """Predict the labels of examples: one JSON object per line, in the order of the input.
 
     With --scores and without --output, only the scores are written.
     """

@@ -21,13 +21,13 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the report here (.html).", show_default=False)],
     title: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What stands above; by default the model's name.", show_default=False),
+        typer.Option(metavar="TEXT", help="Title of the report; by default the model's name.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML file about stored audits; several models are put side by side.
+    """Write an HTML report of stored audits; several models are compared.
 
-    It needs no network, opens from disk and prints.
+    It is a single file that needs no network.
     """
     from labelproof.auditing import read_document
     from labelproof.cli.scores import require_free_output

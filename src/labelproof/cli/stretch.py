@@ -28,7 +28,7 @@ Features = Annotated[
         "--features",
         "-f",
         metavar="FILE",
-        help="What the output layer reads for real examples: .npy (n, d), or a sparse .npz.",
+        help="Features of real examples, as the output layer receives them: .npy (n, d), or a sparse .npz.",
         show_default=False,
     ),
 ]
@@ -45,10 +45,14 @@ def stretch(
     ] = None,
     thresholds: FoundThresholds = None,
     ties: InactiveTies = "inactive",
-    k: Annotated[int | None, typer.Option("-k", help="Labels of a prediction, for topk.", show_default=False)] = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Also the pairs of labels, and dead labels.")] = False,
+    k: Annotated[
+        int | None, typer.Option("-k", help="Number of labels of a prediction, for topk.", show_default=False)
+    ] = None,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Also measure pairs of labels, and list labels that are never predicted.")
+    ] = False,
     every_pair: Annotated[
-        bool, typer.Option("--every-pair", help="As --pairs, also of pairs that do not occur; up to a million.")
+        bool, typer.Option("--every-pair", help="Like --pairs, for all pairs of labels, up to a million.")
     ] = False,
     part: Part = None,
     label_column: LabelColumn = None,
@@ -61,7 +65,7 @@ def stretch(
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how far beyond all mixtures of known inputs each label set lies, with a proof, and the bar."""
+    """Measure how far beyond mixtures of real inputs each label set lies, with proofs."""
     import labelproof
     from labelproof.data.label_files import read_label_file
 

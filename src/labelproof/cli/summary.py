@@ -75,7 +75,7 @@ def by_active_labels(status: npt.NDArray[np.int8], sizes: npt.NDArray[np.int64])
 
 def verdict_table(rows: Sequence[dict[str, Any]], total: dict[str, Any]) -> Table:
     """Lay out the counts, one row for each range of active labels, and that of all."""
-    lines = table("active labels", "label sets", "argmaxable", "unargmaxable", "undecided", "share")
+    lines = table("active labels", "label sets", "possible", "never", "undecided", "share possible")
     for row in rows:
         name = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']}–{row['to']}"
         lines.add_row(name, *_cells(row))
@@ -111,7 +111,7 @@ def radius_sentence(v: Verification) -> str:
     box = v.radii.box if v.radii is not None else float("nan")
     return (
         f"Radius within a box of ±{box:g}: median {middle:.3g}, a tenth below {low:.3g}, smallest {known.min():.3g}; "
-        f"{int(v.eps_argmaxable.sum()):,} of {len(known):,} argmaxable sets reach eps = {v.eps:g}."
+        f"{int(v.eps_argmaxable.sum()):,} of {len(known):,} possible sets reach eps = {v.eps:g}."
     )
 
 

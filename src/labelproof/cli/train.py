@@ -30,7 +30,7 @@ __all__ = ["train"]
 def train(
     config: Annotated[
         Path | None,
-        typer.Argument(help="YAML file, where one wants to choose; see --template.", show_default=False),
+        typer.Argument(help="YAML file with your choices; see --template.", show_default=False),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -49,7 +49,9 @@ def train(
     group: GroupColumn = None,
     separator: LabelSeparator = None,
     test: Annotated[float, typer.Option(help="Share to hold out as test part, if there is none.", min=0, max=0.9)] = 0,
-    metric: Annotated[str, typer.Option(help="What thresholds serve: micro-f1, macro-f1, samples-f1, …")] = "micro-f1",
+    metric: Annotated[
+        str, typer.Option(help="Metric to tune thresholds for: micro-f1, macro-f1, samples-f1, …")
+    ] = "micro-f1",
     budget: Annotated[
         str | None,
         typer.Option(help="Time, such as 10m, or fast; by default ten times a plain SVM grid.", show_default=False),
@@ -57,7 +59,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of parts, folds and networks.", min=0)] = 0,
     seeds: Annotated[
         int | None,
-        typer.Option(help="Train with so many seeds; keeps figures, no models.", min=1, show_default=False),
+        typer.Option(help="Train with this many seeds; keeps metrics, not models.", min=1, show_default=False),
     ] = None,
     sweep: Annotated[
         list[str] | None,
@@ -65,13 +67,15 @@ def train(
     ] = None,
     require_predictable: Annotated[
         float | None,
-        typer.Option(help="Share of the training label sets that thresholds must leave possible, such as 0.99."),
+        typer.Option(
+            help="Share of the training label sets that must stay possible, such as 0.99; moves thresholds if needed."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where this run was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print a configuration with comments.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model on your data: with --data the best that can be had without choosing anything.
+    """Train a model on your data; with --data alone there is nothing to choose.
 
     Several views of the data and several models are tried on held-out folds, blended, calibrated and trained again on
     all examples. A configuration file chooses encoder, head, loss and rule instead. With --seeds or --sweep many runs
@@ -134,7 +138,7 @@ def train(
     except KeyboardInterrupt:
         if not (output / CONFIG).exists():
             raise
-        raise KeyboardInterrupt("the same command with --resume goes on after what was finished") from None
+        raise KeyboardInterrupt("run the same command with --resume to continue") from None
     except ValueError:
         if is_new:
             _remove_if_bare(output)
@@ -176,7 +180,7 @@ def _require_place(output: Path, *, resume: bool) -> None:
     if model.exists() and not (model.is_dir() and (is_model(model) or not any(model.iterdir()))):
         raise ValueError(f"--output must have a free place for the model, got {model}, which is something else")
     if resume and not (output / CONFIG).exists():
-        raise ValueError(f"--resume needs a run that was begun in {output}, got none: leave it out to begin one")
+        raise ValueError(f"--resume needs a run that was started in {output}, got none: leave it out to start one")
 
 
 def _remove_if_bare(output: Path) -> None:

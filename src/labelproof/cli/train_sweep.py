@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from labelproof.data import Dataset
     from labelproof.training import RunRecord, TrainConfig
 
-__all__ = ["RECORDS", "require_sweep_place", "run_sweep"]
+__all__ = ["require_sweep_place", "run_sweep"]
 
 RECORDS = "runs.jsonl"
 BOXES = "boxes.png"
@@ -23,7 +23,7 @@ def require_sweep_place(output: Path, *, resume: bool) -> None:
     if exists and not resume:
         raise ValueError(f"{output} holds runs already: --resume does those that are missing, or give another folder")
     if resume and not exists:
-        raise ValueError(f"--resume needs runs that were begun in {output}, got none: leave it out to begin them")
+        raise ValueError(f"--resume needs runs that were started in {output}, got none: leave it out to start them")
 
 
 def run_sweep(

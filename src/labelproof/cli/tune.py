@@ -26,12 +26,12 @@ def tune(
     labels: Annotated[str | None, TRUE_LABELS] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="Folder of a model, in place of scores: the rule becomes its own.", show_default=False),
+        typer.Option(help="Model folder, instead of scores; the rule is stored in it.", show_default=False),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Examples with labels, for --model, that it was not trained on; of a split, the part valid.",
+            help="Examples with labels, for --model, that it was not trained on; if they are split, the part valid.",
             show_default=False,
         ),
     ] = None,
@@ -45,17 +45,17 @@ def tune(
             "--output", "-o", help="Write the fitted rule here; with --model, not into it.", show_default=False
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(metavar="NAME", help="What to tune for: micro-f1, macro-f1, …")] = "micro-f1",
+    metric: Annotated[str, typer.Option(metavar="NAME", help="Metric to tune for: micro-f1, macro-f1, …")] = "micro-f1",
     rule: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Fit this rule, as in 'per-label thresholds' or 'promised recall'; by default the best held-out one.",
+            help="Rule to fit, such as 'per-label thresholds' or 'promised recall'; by default the best one held out.",
             show_default=False,
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="What 'promised recall' or 'promised precision' promises.")] = 0.9,
-    confidence: Annotated[float, typer.Option(help="How surely; 0: recall in expectation.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Recall or precision that is promised.")] = 0.9,
+    confidence: Annotated[float, typer.Option(help="Confidence of the promise; 0 means recall in expectation.")] = 0.95,
     score_kind: ScoreKindOption = None,
     folds: Annotated[int, typer.Option(help="Folds of the comparison.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
@@ -64,7 +64,7 @@ def tune(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare decision rules on held-out folds, fit one to all examples and write it to a file, or into a model.
+    """Tune thresholds and other decision rules: compare them on held-out folds, and save the best.
 
     The examples must be some that the model was not trained on. A model keeps one rule for each metric, which
     predict --metric and evaluate --metric choose; the one that was tuned last is what it decides by without them. The
@@ -172,8 +172,8 @@ def _warn_of_training_data(model: "Model", data: Path, parts: Any) -> None:
     trained = model.config.data.path
     if isinstance(trained, str) and Path(trained).exists() and Path(trained).resolve() == data.resolve() and not parts:
         print(
-            f"note: the model was trained on {data.name}, whose scores are better than those of new examples: a rule "
-            "that is tuned on them is not to be trusted.",
+            f"note: the model was trained on {data.name}, whose scores are better than those of new examples: do "
+            "not trust a rule that is tuned on them.",
             file=sys.stderr,
         )
 
@@ -216,7 +216,7 @@ def _print_change(change: dict[str, Any], metric: str, *, kept: bool) -> None:
         f"The model's rule was {before['rule']}: {metric} {before[metric]:.4f} on these examples.", soft_wrap=True
     )
     if kept:
-        out.print(f"It stays so; {now['rule']} has {now[metric]:.4f} held out.", soft_wrap=True)
+        out.print(f"It is unchanged; {now['rule']} has {now[metric]:.4f} held out.", soft_wrap=True)
     else:
         out.print(f"It is now {now['rule']}: {now[metric]:.4f} held out.", soft_wrap=True)
 

@@ -11,13 +11,13 @@ from labelproof.proof.parts import VerificationParts
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import share_interval
 
-__all__ = ["conflicts_of", "counts_of", "print_head", "print_verdicts", "report"]
+__all__ = ["print_head", "print_verdicts", "report"]
 
 Conflicts = list[tuple[int, dict[str, list[Any]]]]
 MOST_SHOWN = 3
 
 
-def counts_of(v: Verification | VerificationParts) -> list[dict[str, Any]]:
+def _counts_of(v: Verification | VerificationParts) -> list[dict[str, Any]]:
     """Count the verdicts for 0, 1, 2–3, 4–7, … active labels."""
     if isinstance(v, Verification):
         return summary.by_active_labels(v.status, np.diff(v.label_sets.indptr))
@@ -31,7 +31,7 @@ def counts_of(v: Verification | VerificationParts) -> list[dict[str, Any]]:
     return [rows[start] for start in sorted(rows)]
 
 
-def conflicts_of(v: Verification | VerificationParts) -> Conflicts:
+def _conflicts_of(v: Verification | VerificationParts) -> Conflicts:
     """Return a few label sets with the smallest conflicts, and what takes part in these."""
     if isinstance(v, Verification):
         return [(i, summary.conflict_parts(v, i)) for i in summary.smallest_conflicts(v)]
@@ -61,11 +61,11 @@ def report(v: Verification | VerificationParts, names: Sequence[str] | None) -> 
         **found,
         **({"distinct_sets": summary.n_distinct(v)} if isinstance(v, Verification) else {}),
         "share_argmaxable": float((v.status == 1).mean()),
-        "by_active_labels": counts_of(v),
+        "by_active_labels": _counts_of(v),
         "constant_labels": summary.named(summary.constant_labels(layer), names),
         "smallest_conflicts": [
             {"set": i} | parts | {side: summary.named(parts[side], names) for side in ("on", "off")}
-            for i, parts in conflicts_of(v)
+            for i, parts in _conflicts_of(v)
         ],
     }
     if sample is not None:
@@ -93,7 +93,7 @@ def print_head(
 def print_verdicts(v: Verification | VerificationParts, names: Sequence[str] | None, seconds: float) -> None:
     """Say what was found."""
     out, found = console(), summary.counts(v.status)
-    out.print(summary.verdict_table(counts_of(v), found))
+    out.print(summary.verdict_table(_counts_of(v), found))
     out.print()
     sample = v.sample if isinstance(v, Verification) else v.run.sample
     if sample is not None:
@@ -104,7 +104,7 @@ def print_verdicts(v: Verification | VerificationParts, names: Sequence[str] | N
     if found["unargmaxable"]:
         never = f"{plural(found['unargmaxable'], 'label set')} ({percent(found['unargmaxable'], found['sets'])})"
         out.print(f"{never} cannot be predicted, whatever the input{summary.where(v.layer)}. Smallest conflicts:")
-        out.print(summary.conflict_table(conflicts_of(v), names))
+        out.print(summary.conflict_table(_conflicts_of(v), names))
         out.print()
     if isinstance(v, Verification) and v.radii is not None and found["argmaxable"]:
         out.print(summary.radius_sentence(v))

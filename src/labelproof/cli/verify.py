@@ -41,8 +41,8 @@ def verify(
         typer.Option(
             "--output",
             "-o",
-            help="Save verdicts and proofs: in a file (*.npz), or part by part in a folder (a name without an ending), "
-            "where the same command again goes on after an interruption.",
+            help="Save verdicts and proofs: in a file (*.npz), or part by part in a folder (a name without a suffix), "
+            "where the same command continues after an interruption.",
             show_default=False,
         ),
     ] = None,
@@ -55,7 +55,8 @@ def verify(
     ties: Ties = "open",
     domain: Domain = None,
     radius: Annotated[
-        bool, typer.Option("--radius", help="Also measure the Chebyshev radius of each argmaxable set.")
+        bool,
+        typer.Option("--radius", help="Also measure how far the features of each possible set can move (the radius)."),
     ] = False,
     box: Annotated[float, typer.Option(help="Bound on the features for the radius.")] = 1e4,
     eps: Annotated[float, typer.Option(help="Count the sets with at least this radius.")] = 1e-8,
@@ -63,22 +64,24 @@ def verify(
     time_limit: TimeLimit = None,
     jobs: Jobs = None,
     part_size: Annotated[
-        int | None, typer.Option(help="Label sets in a part of a folder.", min=1, show_default=False)
+        int | None, typer.Option(help="Label sets per part, if the output is a folder.", min=1, show_default=False)
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(help="Verify only so many, chosen at random, and bound the share of all.", show_default=False),
+        typer.Option(help="Verify a random sample of this size, and bound the share of all sets.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the choice of --sample.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.", min=0)] = 0,
     engine: Annotated[str, typer.Option(metavar="local|ray", help="Where to run.")] = "local",
     address: Annotated[
         str | None,
-        typer.Option(help="Of the Ray cluster, such as auto; by default one is started.", show_default=False),
+        typer.Option(help="Address of the Ray cluster, such as auto; by default one is started.", show_default=False),
     ] = None,
     fail_under: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Exit with code 1 if a smaller share is proven argmaxable.", show_default=False
+            metavar="SHARE",
+            help="Exit with code 1 if a smaller share of the sets can be predicted.",
+            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -135,7 +138,7 @@ def verify(
             console().print(f"Saved to {output}. To prove it again:\n  {again}", soft_wrap=True)
         if not passed:
             console().print(
-                f"Not passed: {found / len(v):.4f} of the label sets are argmaxable, {fail_under} were required."
+                f"Not passed: {found / len(v):.4f} of the label sets can be predicted, {fail_under} were required."
             )
     if not passed:
         raise typer.Exit(1)

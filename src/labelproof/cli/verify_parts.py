@@ -53,13 +53,13 @@ def verify_to_folder(output: Path, weight: Any, sets: Any, **options: Any) -> "V
         return labelproof.verify_in_parts(weight, sets, output, progress=progress_wanted(), **options)
     except KeyboardInterrupt:
         kept = _parts(output) or "no part is"
-        print(f"\nInterrupted: {kept} kept in {output}. The same command goes on from there.", file=sys.stderr)
+        print(f"\nInterrupted: {kept} kept in {output}. Run the same command again to continue.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except OSError as error:
         if error.errno != ENOSPC:
             raise
         kept = _parts(output) or "no part is"
-        raise OSError(f"no space left for {output}: {kept} kept, and the same command goes on from there") from error
+        raise OSError(f"no space left for {output}: {kept} kept; run the same command again to continue") from error
 
 
 def _parts(output: Path) -> str:

@@ -61,10 +61,10 @@ def _of_the_dft(dft: Outcome) -> str:
 def _of_the_fair(narrow: Outcome, dft: Outcome, started: Outcome, wide: Outcome) -> str:
     times = wide.head_parameters / dft.head_parameters
     return (
-        "Is it the guarantee, or only the size? Begun like the DFT head, the narrow layer can predict "
+        "Is it the guarantee, or only the size? Started like the DFT head, the narrow layer can predict "
         f"{_of(started.verification)} (micro-F1 {_f1(started)} instead of {_f1(narrow)}). Made as wide as the DFT "
         f"head, with {times:.1f} times its weights and no guarantee, it can predict {_of(wide.verification)} (micro-F1 "
-        f"{_f1(wide)}; DFT head: {_f1(dft)}). Of combinations that nobody has seen, "
+        f"{_f1(wide)}; DFT head: {_f1(dft)}). Of combinations that were never seen, "
         f"{len(dft.at_random):,} random ones of {dft.random_size} labels, the wide layer can predict "
         f"{_count(wide.at_random)}, the DFT head {_count(dft.at_random)}{_in_stored_numbers(dft)}."
     )

@@ -41,5 +41,5 @@ def _caption(outcome: Outcome) -> str:
     parts = [f"{free} trained features"] if free else []
     if head.kind in ("dft", "code"):
         parts.append(f"{fixed} fixed ones{' of a code' if head.kind == 'code' else ''}")
-    start = ", begun like the DFT head" if head.options.get("start") else ""
+    start = ", started like the DFT head" if head.options.get("start") else ""
     return f"{' and '.join(parts)}{start}; micro-F1 {outcome.scores['micro-f1']:.3f}"

@@ -46,7 +46,7 @@ def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
             )
             for one in outcomes
         ),
-        note="How many of the combinations some input gives, with proof. Test data: at the threshold that was tuned "
+        note="How many of the combinations can be predicted, with proof. Test data: at the threshold that was tuned "
         "for the model; beside it, where labels are predicted at a probability over ½. Random: combinations that have "
         "nothing to do with the data. The margin is the distance to the nearest label's boundary, relative to the "
         "input's length, of the input that proves a combination of the test data; another input may have a larger "

@@ -1,4 +1,4 @@
-"""JSON lines: files with one object a line."""
+"""JSON lines: files with one object per line."""
 
 import json
 from collections.abc import Iterator

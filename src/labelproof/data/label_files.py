@@ -56,8 +56,8 @@ def read_label_file(
                                   ``labelproof data convert`` wrote, with ``label_names``
     .csv, .tsv, .parquet          a matrix of 0 and 1, with or without a header of label names; a column ``labels``
                                   (names or indices, separated by semicolons); columns of 0 and 1 called as the labels
-    .jsonl                        one set a line: a list of indices or names, or an object with such ``labels``
-    .txt                          one set a line: indices separated by spaces or commas, or label names separated
+    .jsonl                        one set per line: a list of indices or names, or an object with such ``labels``
+    .txt                          one set per line: indices separated by spaces or commas, or label names separated
                                   by semicolons or tabs; an empty line is the empty set
     others, folders, names        a data set, as for `labelproof.load_dataset`
     ============================  ================================================================================
@@ -116,7 +116,7 @@ def read_label_file(
 
 
 def read_label_names(path: Path, n_labels: int | None = None) -> list[str]:
-    r"""Read one label name a line; they must differ, and be as many as there are labels where that is known.
+    r"""Read one label name per line; they must differ, and be as many as there are labels where that is known.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ def _guess(paths: tuple[Path, ...], limits: Limits) -> str:
         words = next(iter(read_lines(path, limits)), (1, ""))[1].split()
         if len(words) == 4 - len(paths) and all(word.isdecimal() for word in words):
             return "xmc"
-    raise DataFormatError(f"{path.name}: expected a file whose name tells its format; name it with format=")
+    raise DataFormatError(f"{path.name}: expected a file name that shows its format; otherwise give format=")
 
 
 def _guess_json(path: Path, limits: Limits) -> str:

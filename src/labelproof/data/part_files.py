@@ -15,7 +15,7 @@ from labelproof.data.dataset import Dataset
 from labelproof.data.textfile import bare_name
 from labelproof.errors import DataFormatError
 
-__all__ = ["find_parts", "join_parts", "mulan_xml", "read_parts"]
+__all__ = ["join_parts", "mulan_xml", "read_parts"]
 
 DATA_FILES = (
     ".arff",
@@ -71,11 +71,11 @@ def join_parts(parts: Mapping[str, Dataset]) -> Dataset:
 
 def read_parts(folder: Path, read: Callable[[tuple[Path, ...]], Dataset]) -> Dataset:
     """Read the files of a folder as the parts that their names say; a file whose name says nothing is no part."""
-    parts = {name: read(files) for name, files in find_parts(folder).items()}
+    parts = {name: read(files) for name, files in _find_parts(folder).items()}
     return parts["all"] if "all" in parts else join_parts(parts)
 
 
-def find_parts(folder: Path) -> dict[str, tuple[Path, ...]]:
+def _find_parts(folder: Path) -> dict[str, tuple[Path, ...]]:
     """Return the files of every part in a folder, by their names: ``x-train.arff``, ``trn_X_Y.txt``, ``X.tst.npz``.
 
     Returns

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from labelproof.data.dataset import Dataset
 
-__all__ = ["Statistics", "describe", "distinct_label_sets"]
+__all__ = ["Statistics", "describe"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def describe(data: Dataset) -> Statistics:
     >>> figures.cardinality, figures.k, figures.n_distinct, figures.n_empty, figures.n_unused
     (1.25, 2, 3, 1, 1)
     """
-    sizes, counts, sets = np.diff(data.labels.indptr), data.label_counts(), distinct_label_sets(data)
+    sizes, counts, sets = np.diff(data.labels.indptr), data.label_counts(), _distinct_label_sets(data)
     mean = float(sizes.mean()) if len(data) else 0.0
     quartiles = np.percentile(counts, [0, 25, 50, 75, 100], method="lower") if data.n_labels else np.zeros(5)
     most = np.argsort(-counts, kind="stable")[:10].tolist()
@@ -121,7 +121,7 @@ def _missing_by_column(features: Any) -> npt.NDArray[np.int64]:
     return np.isnan(features).sum(axis=0)
 
 
-def distinct_label_sets(data: Dataset) -> Counter[bytes]:
+def _distinct_label_sets(data: Dataset) -> Counter[bytes]:
     """Return how many examples have each label set, which is given as the bytes of its label numbers (int32)."""
     flat = np.ascontiguousarray(data.labels.indices, np.int32).tobytes()
     return Counter(flat[4 * a : 4 * b] for a, b in pairwise(data.labels.indptr.tolist()))

@@ -2,8 +2,8 @@
 
 - one file: a header line ``n_examples n_features n_labels``, then ``3,17 1:0.5 8:1`` (labels, features);
 - two files such as ``trn_X_Xf.txt`` and ``trn_X_Y.txt``: each a header line ``n_rows n_columns``, then ``index:value``;
-- ``trn.json`` or ``trn.json.gz``: one object a line with ``title``, ``content`` and ``target_ind``, beside ``lbl.json``
-  with the labels' titles.
+- ``trn.json`` or ``trn.json.gz``: one object per line with ``title``, ``content`` and ``target_ind``, and ``lbl.json``
+  with the titles of the labels.
 """
 
 from collections import Counter

@@ -18,7 +18,6 @@ __all__ = [
     "expected_f_sizes",
     "fill_buckets",
     "largest_below",
-    "macro_gain",
     "support_depths",
     "top_indices",
 ]
@@ -295,7 +294,7 @@ def expected_f_sizes(descending, beta2, both_empty, tail, sizes, values):  # pra
 
 
 @compiled_part()
-def macro_gain(kind, beta2, hits, predicted, positives, eta):  # pragma: no cover - compiled
+def _macro_gain(kind, beta2, hits, predicted, positives, eta):  # pragma: no cover - compiled
     """Return by how much one more prediction, of probability eta, raises a label's expected utility."""
     if kind == COVERAGE:
         return np.exp(hits) * eta  # hits: Σ log(1 − eta) of the examples that already have the label
@@ -324,7 +323,7 @@ def ascend(eta, kind, beta2, order, chosen, hits, predicted, positives):  # prag
     for i in order:
         _add(kind, eta[i], chosen[i], -1, hits, predicted)
         for j in range(n_labels):
-            gains[j] = macro_gain(kind, beta2, hits[j], predicted[j], positives[j], eta[i, j])
+            gains[j] = _macro_gain(kind, beta2, hits[j], predicted[j], positives[j], eta[i, j])
         _select(gains, labels)
         before, after = 0.0, 0.0
         for r in range(k):

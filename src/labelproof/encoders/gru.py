@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from labelproof.encoders.options import check_choice, check_flag, hold_whole_numbers
+from labelproof.encoders.options import check_flag, hold_whole_numbers
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.encoders.word_sequences import WordSequenceEncoder, WordSequenceOptions
+from labelproof.foundation.arguments import check_choice
 
 __all__ = ["GRUEncoder", "GRUOptions"]
 

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from labelproof.encoders.image_files import Preprocessing, read_paths, read_picture
 from labelproof.encoders.local_models import load_pretrained, new_model, read_json, save_config
-from labelproof.encoders.options import check_choice, check_flag, check_path, hold_whole_numbers, read_options
+from labelproof.encoders.options import check_flag, check_path, hold_whole_numbers, read_options
 from labelproof.encoders.pretrained import PretrainedEncoder, PretrainedOptions, device_of
 from labelproof.errors import ModelFormatError
+from labelproof.foundation.arguments import check_choice
 
 __all__ = ["ImageEncoder", "ImageOptions"]
 

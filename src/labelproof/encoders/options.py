@@ -9,7 +9,6 @@ from typing import Any
 from labelproof.foundation.arguments import whole_number
 
 __all__ = [
-    "check_choice",
     "check_flag",
     "check_path",
     "check_share",
@@ -73,13 +72,6 @@ def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False, got {value!r}")
-
-
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Refuse a value that is none of the choices."""
-    known = list(choices)
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
 
 
 def check_share(name: str, value: Any) -> None:

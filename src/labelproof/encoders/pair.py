@@ -14,11 +14,12 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from labelproof.activations.attention import SparseAttention
-from labelproof.encoders.options import check_choice, hold_whole_numbers
+from labelproof.encoders.options import hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows, ragged
 from labelproof.encoders.texts import WORDS, read_texts, split_words
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.encoders.word_sequences import PADDING, WordSequenceEncoder, WordSequenceOptions
+from labelproof.foundation.arguments import check_choice
 
 __all__ = ["PairEncoder", "PairOptions", "PairRows"]
 

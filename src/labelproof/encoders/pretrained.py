@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.layers import ACTIVATIONS, Top
-from labelproof.encoders.options import check_choice, check_flag, check_share, hold_whole_numbers
+from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
 from labelproof.encoders.rows import DenseRows, Prepared
+from labelproof.foundation.arguments import check_choice
 from labelproof.foundation.progress import progress_bar
 
 __all__ = ["PretrainedEncoder", "PretrainedOptions", "device_of"]

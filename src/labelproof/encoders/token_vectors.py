@@ -13,13 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from labelproof.encoders.options import check_choice, check_flag, check_path, hold_whole_numbers
+from labelproof.encoders.options import check_flag, check_path, hold_whole_numbers
 from labelproof.encoders.pretrained import PretrainedEncoder, PretrainedOptions
 from labelproof.encoders.rows import RaggedRows, ragged
 from labelproof.encoders.texts import WORDS, read_texts, split_words
 from labelproof.encoders.vector_files import read_matrix_file, read_word_vectors
 from labelproof.errors import ModelFormatError
-from labelproof.foundation.arguments import whole_number
+from labelproof.foundation.arguments import check_choice, whole_number
 from labelproof.foundation.optional_packages import need
 
 __all__ = ["StaticEncoder", "StaticOptions"]

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from labelproof.encoders.local_models import load_pretrained, load_tokenizer, new_model, save_config, save_tokenizer
-from labelproof.encoders.options import check_choice, check_path, hold_whole_numbers
+from labelproof.encoders.options import check_path, hold_whole_numbers
 from labelproof.encoders.pretrained import PretrainedEncoder, PretrainedOptions
 from labelproof.encoders.rows import RaggedRows, ragged
 from labelproof.encoders.texts import read_texts
+from labelproof.foundation.arguments import check_choice
 
 __all__ = ["TransformerEncoder", "TransformerOptions"]
 

@@ -75,10 +75,10 @@ def explain(
     >>> print(explanation)
     No input gives the label set {cat, dog, fish}.
     No input can switch on cat, dog and fish: these 3 decisions contradict each other.
-    For every input 1·cat + 1·dog + 1·fish = 0 (a name stands for the logit), but by these decisions it is positive.
-    With any one of these labels left open, the others can be as asked.
-    They are 3: with weights in general position no contradiction has fewer.
-    Nearest label sets that some input gives:
+    For every input 1·cat + 1·dog + 1·fish = 0 (a name stands for the logit), but these decisions make it positive.
+    If any one of these decisions is dropped, the others are possible.
+    There are 3 of them: with weights in general position no contradiction has fewer.
+    Nearest label sets that can be predicted:
       without fish (1 change, the fewest possible)
       without dog (1 change, the fewest possible)
     >>> explanation.certificate.conflict, explanation.irreducible, explanation.least_distance

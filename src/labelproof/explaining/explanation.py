@@ -68,7 +68,7 @@ class Explanation:
     def _lines(self, wording: Wording) -> Iterator[str]:
         certificate = self.certificate
         if isinstance(certificate, Undecided):
-            yield f"Undecided whether some input gives {wording.the_set()}: {certificate.reason}."
+            yield f"Undecided whether any input gives {wording.the_set()}: {certificate.reason}."
         elif isinstance(certificate, Argmaxable):
             yield f"Some input gives {wording.the_set()}; the one found has the margin {certificate.margin:.3g}."
             yield from wording.boundary(self.boundary)
@@ -77,8 +77,8 @@ class Explanation:
             yield from wording.conflict(certificate, irreducible=self.irreducible)
             if not any(one.is_minimal for one in self.nearest):
                 yield wording.distance(self.least_distance)
-            yield from wording.neighbours("Nearest label sets that some input gives:", self.nearest)
-            yield from wording.neighbours("Nearest label sets of the same size that some input gives:", self.same_size)
+            yield from wording.neighbours("Nearest label sets that can be predicted:", self.nearest)
+            yield from wording.neighbours("Nearest label sets of the same size that can be predicted:", self.same_size)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation in what JSON has: numbers, strings, lists and dicts.

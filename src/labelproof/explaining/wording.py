@@ -52,17 +52,17 @@ class Wording:
         if pulls and len(labels) > 1:
             yield self._dependence(certificate, order)
         if irreducible and len(labels) > 1:
-            yield "With any one of these labels left open, the others can be as asked."
+            yield "If any one of these decisions is dropped, the others are possible."
         unbounded = set(self.layer.extra_rows()) <= {self.layer.scale_row}
         if unbounded and len(labels) == self.layer.width + 1 - self.layer.has_scale:
-            yield f"They are {len(labels)}: with weights in general position no contradiction has fewer."
+            yield f"There are {len(labels)} of them: with weights in general position no contradiction has fewer."
 
     def distance(self, least: int | None) -> str:
         """Say how far the nearest argmaxable set is at least."""
         if least is None:
-            return "No label set at all is given by some input."
+            return "No input gives any label set at all."
         labels = "1 label" if least == 1 else f"{least} labels"
-        return f"Every label set that some input gives differs in at least {labels}."
+        return f"Every label set that can be predicted differs in at least {labels}."
 
     def neighbours(self, title: str, sets: Sequence[Neighbour]) -> Iterator[str]:
         """Say in what near argmaxable sets differ."""
@@ -133,7 +133,7 @@ class Wording:
         logit = "logit less the threshold" if _has_sum(certificate.extra) else "logit"
         return (
             f"For every {'such input' if certificate.extra else 'input'} {total} {relation} (a name stands for the "
-            f"{logit}), but by these decisions it is {'not negative' if scaled else 'positive'}."
+            f"{logit}), but these decisions make it {'not negative' if scaled else 'positive'}."
         )
 
 

@@ -1,6 +1,7 @@
 """Checks of arguments that several modules make."""
 
 import operator
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, SupportsIndex
 
@@ -25,7 +26,7 @@ def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
     return number
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Refuse a value that is none of the choices.
 
     Examples
@@ -34,8 +35,9 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     Traceback (most recent call last):
     ValueError: average must be one of 'macro', 'micro', got 'mean'
     """
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    known = list(choices)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
 
 
 def is_share_reached(part: int, whole: int, least: float) -> bool:

@@ -30,7 +30,7 @@ class Choice:
     kind, level
         Its name in configurations, and what its guarantee is worth: see `Guarantee`.
     n_labels, k
-        Every set of at most k of the n labels is argmaxable.
+        Every set of at most k of the n labels can be predicted.
     columns
         Number of fixed columns, the constant one included.
     code

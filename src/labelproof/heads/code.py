@@ -1,4 +1,4 @@
-"""The code head: every combination of up to k labels is argmaxable, for the numbers as they are stored."""
+"""The code head: every combination of up to k labels can be predicted, for the numbers as they are stored."""
 
 import math
 from typing import Any, Literal
@@ -171,7 +171,7 @@ class CodeHead(FixedHead):
         return CodeProof(self.symbols.cpu().numpy(), self.code, self.k, self.scale, slack)
 
     def guarantee(self, label_sets: Any = None, *, dtype: torch.dtype | None = None) -> Guarantee:
-        """Prove from the stored numbers that every set of at most k labels is argmaxable, and with what margin.
+        """Prove from the stored numbers that every set of at most k labels can be predicted, and with what margin.
 
         Parameters
         ----------

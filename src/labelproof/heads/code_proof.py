@@ -61,7 +61,7 @@ class CodeProof:
         return x
 
     def guarantee(self, label_sets: Any, *, in_features: int, path: str, dtype: Any, precision: Precision) -> Guarantee:
-        """Prove that every set of at most k labels is argmaxable, and with what margin.
+        """Prove that every set of at most k labels can be predicted, and with what margin.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Heads of fixed columns in Gr⁺ beside learnable ones: what they share, and the polynomials for comparison.
 
-If all maximal minors of a matrix of 2k + 1 columns have one sign, every set of at most k labels is argmaxable, and
+If all maximal minors of a matrix of 2k + 1 columns have one sign, every set of at most k labels can be predicted, and
 further columns never take that away. This is a statement about real numbers: see `guarantee`.
 """
 

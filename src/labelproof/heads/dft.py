@@ -1,4 +1,4 @@
-"""The DFT output layer: every combination of up to k labels is argmaxable, over the real numbers."""
+"""The DFT output layer: every combination of up to k labels can be predicted, over the real numbers."""
 
 import math
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The Gaussian head: every combination of up to k labels is argmaxable for nearly all seeds, with fewer columns."""
+"""The Gaussian head: every combination of up to k labels can be predicted for nearly all seeds, with fewer columns."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ __all__ = ["GaussianHead"]
 
 
 class GaussianHead(FixedHead):
-    """A head whose fixed columns are normal numbers of a seed: every set of at most k labels is argmaxable, with proof.
+    """A head whose fixed columns are random normal numbers: every set of at most k labels can be predicted, with proof.
 
     The proof is about the seed: at most a share ``failure`` of all seeds has a set of k labels that is not argmaxable,
     if the generator's numbers are taken for independent normal ones. See `labelproof.theory.gaussian`.

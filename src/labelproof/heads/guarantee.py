@@ -20,7 +20,7 @@ class Guarantee:
     Attributes
     ----------
     level
-        "exact": every set of at most k labels is argmaxable for the stored numbers, by proof. "probabilistic": the
+        "exact": every set of at most k labels can be predicted for the stored numbers, by proof. "probabilistic": the
         same but for a share ``failure`` of all seeds. "ideal arithmetic": it holds for the real numbers that the stored
         ones are rounded from. "measured": only a search for counter-examples was made.
     k, n_labels, n_features
@@ -80,12 +80,12 @@ class Guarantee:
         return "\n".join(line for line in (self._claim(), self._margin(), self._in_use(), self._reach()) if line)
 
     def _claim(self) -> str:
-        sets = f"every set of at most {self.k} of {self.n_labels} labels is argmaxable"
+        sets = f"every set of at most {self.k} of {self.n_labels} labels can be predicted"
         return {
-            "exact": f"For the numbers as they are stored {sets}.",
-            "probabilistic": f"For the numbers as they are stored {sets}, but for a share of {self.failure:.0e} of all "
-            "seeds at most.",
-            "ideal arithmetic": f"Over the real numbers {sets}.",
+            "exact": f"For the numbers as stored, {sets}.",
+            "probabilistic": f"For the numbers as stored, {sets}, except for at most a share of "
+            f"{self.failure:.0e} of all seeds.",
+            "ideal arithmetic": f"Over the real numbers, {sets}.",
             "measured": f"No counter-example was found to the claim that {sets}.",
         }[self.level]
 
@@ -94,7 +94,7 @@ class Guarantee:
             return ""
         proven = "is at least" if self.level in ("exact", "probabilistic") else "found was"
         share = "" if self.share_of_ceiling is None else f", {self.share_of_ceiling:.1%} of the largest possible"
-        return f"The least margin {proven} {self.margin:.2g}{share}."
+        return f"The smallest margin {proven} {self.margin:.2g}{share}."
 
     def _in_use(self) -> str:
         start = f"Numbers in use ({str(self.dtype).removeprefix('torch.')}, {self.path} path): "
@@ -104,7 +104,7 @@ class Guarantee:
             return start + "nothing was checked; give label sets to check."
         return (
             f"{start}{int(self.is_safe.sum())} of {len(self.is_safe)} label sets are predicted by some features "
-            "whatever the rounding errors; of the others nothing is said: labelproof.verify decides."
+            "whatever the rounding errors; for the others, ask labelproof.verify."
         )
 
     def _reach(self) -> str:

@@ -23,7 +23,7 @@ RANDOM = 4  # random frequencies for each of k by default
 class HarmonicHead(DFTHead):
     """A head of cosines and sines of the frequencies 0 to k and of ``random`` further ones, drawn by a seed.
 
-    Over the real numbers every set of at most k labels is argmaxable, as for `DFTHead`. The random frequencies behave
+    Over the real numbers every set of at most k labels can be predicted, as for `DFTHead`. Random frequencies behave
     like random columns, so that margins are far larger; but that is measured, not proven.
 
     Parameters

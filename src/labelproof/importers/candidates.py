@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from labelproof.importers.tensors import Tensors, shown
 
-__all__ = ["bias_key", "choose_weight", "refuse_unshared_features"]
+__all__ = ["bias_key", "choose_weight"]
 
 ASK = "say which with weight_key (--weight-key)"
 HEADS = {"classifier", "score", "out_proj", "head", "heads", "fc", "_fc", "classification_head", "logits_proj"}
@@ -56,7 +56,7 @@ def choose_weight(
         key = _named(tensors, weight_key)
     else:
         key = _found(tensors, n_labels if n_labels is not None else prefers)
-    refuse_unshared_features(tensors, key)
+    _refuse_unshared_features(tensors, key)
     shape = tensors[key].shape
     if n_labels is not None and shape[0] != n_labels:
         raise ValueError(f"expected {n_labels} labels, got {shape[0]} rows in {shown(tensors, [key])}")
@@ -72,7 +72,7 @@ def bias_key(tensors: Tensors, key: str) -> str | None:
     return None
 
 
-def refuse_unshared_features(tensors: Tensors, key: str) -> None:
+def _refuse_unshared_features(tensors: Tensors, key: str) -> None:
     """Refuse a weight whose labels read different features, as far as names and shapes tell."""
     shape, module = tensors[key].shape, key.removesuffix(".weight")
     if len(shape) != 2:

@@ -16,7 +16,7 @@ from labelproof.foundation.optional_packages import need
 from labelproof.importers.archives import open_zip
 from labelproof.importers.tensors import StoredTensor
 
-__all__ = ["named_tensors", "read_checkpoint", "stored"]
+__all__ = ["read_checkpoint", "stored"]
 
 MAX_PICKLE = 256 * 2**20
 DEEPEST = 4  # entries within entries that are looked through
@@ -46,10 +46,10 @@ def read_checkpoint(path: Path, weight_key: str | None = None) -> dict[str, Stor
         raise
     except Exception as error:
         raise ValueError(_refusal(str(error))) from error
-    return named_tensors(content, path.name, weight_key)
+    return _named_tensors(content, path.name, weight_key)
 
 
-def named_tensors(content: Any, file: str, weight_key: str | None = None) -> dict[str, StoredTensor]:
+def _named_tensors(content: Any, file: str, weight_key: str | None = None) -> dict[str, StoredTensor]:
     """Return the tensors of what a checkpoint holds: a tensor, a state dict, or state dicts among other things."""
     import torch
 

@@ -144,7 +144,7 @@ def tensors_of_folder(folder: Path) -> Mapping[str, StoredTensor]:
     if (folder / "pytorch_model.bin.index.json").is_file():
         return _shards(folder, "pytorch_model.bin.index.json")
     found = ", ".join(sorted(path.name for path in folder.iterdir())[:8])
-    raise ValueError(f"expected model.safetensors beside config.json (save_pretrained writes it), got {found}")
+    raise ValueError(f"expected model.safetensors next to config.json (save_pretrained writes it), got {found}")
 
 
 def _shards(folder: Path, index: str) -> dict[str, StoredTensor]:

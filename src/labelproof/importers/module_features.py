@@ -7,32 +7,27 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, inference_mode, nn
 
-__all__ = ["catch_inputs", "catch_inputs_and_output"]
+__all__ = ["catch_inputs_and_output"]
 
 Array = npt.NDArray[Any]
 
 
-def catch_inputs(module: nn.Module, layer: nn.Module) -> Callable[[Any], Array]:
-    """Return a function that runs a module and returns what enters one of its layers, which must run once.
+def catch_inputs_and_output(module: nn.Module, layer: nn.Module) -> Callable[[Any], tuple[Array, Array]]:
+    """Return a function that runs a module, and returns what enters one of its layers and the module's own output.
 
     Parameters
     ----------
     module
         It is run as at inference, and left as it was.
     layer
-        A part of it.
+        A part of it, which must run once.
 
     Returns
     -------
     function
-        From inputs (a tensor, or a mapping of keyword arguments) to a float64 array (n_examples, n_features).
+        From inputs (a tensor, or a mapping of keyword arguments) to float64 arrays: the features (n_examples,
+        n_features), and the output of the module or its ``logits``.
     """
-    run = catch_inputs_and_output(module, layer)
-    return lambda inputs: run(inputs)[0]
-
-
-def catch_inputs_and_output(module: nn.Module, layer: nn.Module) -> Callable[[Any], tuple[Array, Array]]:
-    """Return a function like that of `catch_inputs`, which returns the module's own output too, or its ``logits``."""
 
     def run(inputs: Any) -> tuple[Array, Array]:
         caught: list[Tensor] = []

@@ -187,7 +187,7 @@ class CodeHead(FixedHead):
         return self._proof().witness(label_set)
 
     def guarantee(self, label_sets: Any = None) -> Guarantee:
-        """Prove from the stored numbers that every set of at most k labels is argmaxable; see `labelproof.CodeHead`.
+        """Prove from the stored numbers that every set of at most k labels can be predicted; see `labelproof.CodeHead`.
 
         Parameters
         ----------

@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.metric_ratios import AVERAGES, Average, Metric, read_metric
 from labelproof.losses.pooling import pool
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.losses.reduction import REDUCTIONS, Reduction, check_positive
 from labelproof.losses.smooth_metrics import EMPTY, Empty, losses_of_counts
 
 if TYPE_CHECKING:

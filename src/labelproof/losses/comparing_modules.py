@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.foundation.arguments import check_choice
+from labelproof.losses.reduction import REDUCTIONS, Reduction, check_positive
 from labelproof.losses.soft_top_k import check_top_k, soft_top_k_loss
 from labelproof.losses.two_way import two_way_loss
 from labelproof.losses.zlpr import zlpr_loss

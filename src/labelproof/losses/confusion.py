@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from torch import Tensor
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.averaging import Aim, average_loss
 from labelproof.losses.compiled import sum_of
 from labelproof.losses.counts import Counting, smooth_counts
@@ -17,7 +18,6 @@ from labelproof.losses.options import CountOptions, F1Options, spelled_out_as
 from labelproof.losses.pooling import pool
 from labelproof.losses.reduction import (
     Reduction,
-    check_choice,
     check_positive,
     read_example_weight,
     read_label_vector,

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import torch
 from torch import Tensor, nn
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.averaging import Aim
 from labelproof.losses.confusion import confusion_counts, loss_and_counts
 from labelproof.losses.metric_ratios import SCORES, Average, Scores
 from labelproof.losses.options import CountOptions, F1ModuleOptions, spelled_out_as
 from labelproof.losses.pooling import pool
-from labelproof.losses.reduction import Reduction, check_choice, check_positive
+from labelproof.losses.reduction import Reduction, check_positive
 from labelproof.losses.smooth_metrics import Empty
 
 if TYPE_CHECKING:

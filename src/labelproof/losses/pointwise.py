@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.compiled import applies, mask_array, room_for_gradient, sum_of, target_arrays, vector
 from labelproof.losses.curve_shapes import CurveShape
 from labelproof.losses.kernels import pointwise_rows
@@ -24,7 +25,6 @@ from labelproof.losses.options import PointwiseOptions, spelled_out_as
 from labelproof.losses.reduction import (
     REDUCTIONS,
     Reduction,
-    check_choice,
     check_positive,
     read_example_weight,
     read_label_vector,

@@ -4,9 +4,10 @@ from typing import Any, Unpack
 
 from torch import Tensor, nn
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.options import ModuleWeights, spelled_out_as
 from labelproof.losses.pointwise import Curve, pointwise_loss
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.losses.reduction import REDUCTIONS, Reduction, check_positive
 
 __all__ = ["AsymmetricLoss", "BinaryCrossEntropyLoss", "FocalLoss"]
 

@@ -5,12 +5,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from labelproof.foundation.arguments import check_choice
-
 __all__ = [
     "REDUCTIONS",
     "Reduction",
-    "check_choice",
     "check_positive",
     "on_device_of",
     "read_example_weight",

@@ -14,14 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.compiled import mask_array, room_for_gradient, sum_of, target_arrays, vector
 from labelproof.losses.labelled_rows import LabelledRows, read_rows
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.losses.reduction import REDUCTIONS, Reduction, check_positive
 from labelproof.losses.targets import check_range
 from labelproof.losses.top_k_kernels import soft_top_k_rows
 from labelproof.parallel.dispatch import share
 
-__all__ = ["METRICS_AT_K", "check_top_k", "soft_top_k", "soft_top_k_loss"]
+__all__ = ["check_top_k", "soft_top_k", "soft_top_k_loss"]
 
 METRICS_AT_K = ("recall", "precision")
 _BISECTIONS, _STEPS = 20, 2

@@ -17,10 +17,11 @@ from scipy.special import expit
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.compiled import mask_array, room_for_gradient, sum_of, vector
 from labelproof.losses.labelled_rows import LabelledRows, log_sum, read_rows
 from labelproof.losses.log_sum_kernels import list_ones, scale_slopes, two_way_sums, value_range
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, check_positive
+from labelproof.losses.reduction import REDUCTIONS, Reduction, check_positive
 from labelproof.losses.sigmoids import TILE
 from labelproof.losses.targets import SparseTargets
 from labelproof.parallel.dispatch import share

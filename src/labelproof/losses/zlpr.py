@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.compiled import mask_array, room_for_gradient, sum_of, target_arrays, vector
 from labelproof.losses.labelled_rows import LabelledRows, log_sum, read_rows
 from labelproof.losses.log_sum_kernels import zlpr_rows
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice
+from labelproof.losses.reduction import REDUCTIONS, Reduction
 from labelproof.losses.targets import check_range
 from labelproof.parallel.dispatch import share
 

@@ -15,14 +15,14 @@ from labelproof.metrics.formulas import mean_of_defined
 from labelproof.metrics.metric import Metric
 from labelproof.metrics.ranks import Ranks
 
-__all__ = ["binned_curve", "histogram", "ranks_of_histogram", "read_edges"]
+__all__ = ["binned_curve", "histogram", "read_edges"]
 
 
 def binned_curve(name: str, value: Callable[[Ranks], FloatArray], average: str, edges: FloatArray) -> Metric:
     """Return the additive metric with this value of the ranks, "micro", "macro" or "weighted", from histograms."""
 
     def finish(sums: FloatArray) -> float:
-        ranks = ranks_of_histogram(sums.sum(1, keepdims=True) if average == "micro" else sums)
+        ranks = _ranks_of_histogram(sums.sum(1, keepdims=True) if average == "micro" else sums)
         weight = ranks.n_true if average == "weighted" else np.ones(ranks.n_groups)
         return float(mean_of_defined(value(ranks), weight, zero_division=np.nan))
 
@@ -40,7 +40,7 @@ def histogram(batch: Batch, edges: FloatArray) -> FloatArray:
     return np.stack([everything - true, true]).reshape(2, n_labels, n_bins)
 
 
-def ranks_of_histogram(sums: FloatArray) -> Ranks:
+def _ranks_of_histogram(sums: FloatArray) -> Ranks:
     """Return the ranks of true entries that are tied within each bin; one entry stands for all of a bin."""
     everything, true = sums.sum(0), sums[1]  # (L, bins)
     group, place = np.nonzero(true)

@@ -18,7 +18,6 @@ from labelproof.metrics.formulas import mean_of_defined, ratio, read_average, re
 from labelproof.metrics.ranks import Axis, Ranks, sum_groups
 
 __all__ = [
-    "average_groups",
     "average_precision",
     "average_precision_score",
     "axis_of",
@@ -67,7 +66,7 @@ def average_precision_score(
     read_average(average)
     zero = read_zero_division(zero_division)
     batch = Batch(y_true, y_score=y_score, sample_weight=sample_weight)
-    return average_groups(average_precision(batch.ranks(axis_of(average))), batch, average, zero)
+    return _average_groups(average_precision(batch.ranks(axis_of(average))), batch, average, zero)
 
 
 @documented
@@ -108,7 +107,7 @@ def interpolated_average_precision_score(
     zero = read_zero_division(zero_division)
     batch = Batch(y_true, y_score=y_score, sample_weight=sample_weight)
     values = interpolated_average_precision(batch.ranks(axis_of(average)), points=points)
-    return average_groups(values, batch, average, zero)
+    return _average_groups(values, batch, average, zero)
 
 
 @documented
@@ -143,7 +142,7 @@ def roc_auc_score(
     read_average(average)
     zero = read_zero_division(zero_division)
     batch = Batch(y_true, y_score=y_score, sample_weight=sample_weight)
-    return average_groups(roc_auc(batch.ranks(axis_of(average))), batch, average, zero)
+    return _average_groups(roc_auc(batch.ranks(axis_of(average))), batch, average, zero)
 
 
 @documented
@@ -276,7 +275,7 @@ def axis_of(average: str | None) -> Axis:
     return "examples" if average == "samples" else "all" if average == "micro" else "labels"
 
 
-def average_groups(values: FloatArray, batch: Batch, average: str | None, zero_division: float) -> Any:
+def _average_groups(values: FloatArray, batch: Batch, average: str | None, zero_division: float) -> Any:
     """Average the values of groups, NaN where undefined."""
     values = np.where(np.isnan(values), zero_division, values)
     if average is None:

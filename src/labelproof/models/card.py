@@ -67,7 +67,7 @@ def _guarantee(model: Model) -> list[str]:
     enough = model.head.features <= model.head.in_features
     reach = "" if enough else " The encoder has fewer features than the head, so that not all of them can be reached."
     return [
-        f"Over the real numbers every set of up to {model.head.k} labels is argmaxable at the threshold ½.{reach}",
+        f"Over the real numbers every set of up to {model.head.k} labels can be predicted at the threshold ½.{reach}",
         "Other thresholds shift the regions, and floating point can close small ones: `labelproof.verify` checks both.",
         "",
     ]

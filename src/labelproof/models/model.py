@@ -15,8 +15,9 @@ from labelproof.data import Dataset
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
 from labelproof.proof.domains import Domain
-from labelproof.training import Fitted, TrainConfig
+from labelproof.training.config import TrainConfig
 from labelproof.training.data_parts import inputs_of
+from labelproof.training.fitted import Fitted
 from labelproof.training.heads import Head
 from labelproof.training.predictability import entering_domain
 from labelproof.training.scoring import batch_logits, metrics_of, to_probabilities

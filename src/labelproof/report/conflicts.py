@@ -120,7 +120,7 @@ def _reason(layer: LayerFacts, explained: Explained, has_shares: bool) -> str:
     others = " and others" if len(parts) > MOST_PULLS else ""
     given = f" Also part of it: {', '.join(parts[:MOST_PULLS])}{others}." if parts else ""
     if len(explained["on"]) + len(explained["off"]) == 1:
-        return f"Whatever the input, this label is not as asked.{given}"
+        return f"Whatever the input, this label cannot be as required.{given}"
     if not has_shares or {"sum_le", "sum_ge"} & set(rows):
         return f"These decisions contradict each other: whatever the input, one of them at least fails.{given}"
     total = "below zero" if "scale" in rows else "zero or less" if rows else "zero"

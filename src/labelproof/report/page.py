@@ -27,7 +27,7 @@ from labelproof.report.summary import (
 from labelproof.report.svg import Svg
 from labelproof.report.wording import number, share
 
-__all__ = ["ModelRow", "Section", "compare", "lay_out", "split_headline"]
+__all__ = ["ModelRow", "Section", "compare", "lay_out"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def lay_out(document: AuditDocument, key: str) -> Section:
     }
     serving = document["serving"]
     lost = data["examples"] - data["argmaxable_examples"]
-    first, rest = split_headline(document["headline"])
+    first, rest = _split_headline(document["headline"])
     stretch = view_stretch(document)
     return Section(
         key=key,
@@ -125,12 +125,12 @@ def compare(sections: Sequence[Section], captions: Sequence[str]) -> tuple[Model
     return tuple(_model_row(section, caption) for section, caption in zip(sections, captions, strict=True))
 
 
-def split_headline(text: str) -> tuple[str, str]:
+def _split_headline(text: str) -> tuple[str, str]:
     """Return the first sentence, which is shown large, and the others.
 
     Examples
     --------
-    >>> split_headline("12.5 % of 1,000 are lost. Every other set can be predicted. None is open.")
+    >>> _split_headline("12.5 % of 1,000 are lost. Every other set can be predicted. None is open.")
     ('12.5 % of 1,000 are lost.', 'Every other set can be predicted. None is open.')
     """
     first, *rest = re.split(r"(?<=\.) (?=[A-Z0-9])", text, maxsplit=1)

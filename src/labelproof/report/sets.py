@@ -9,7 +9,7 @@ from labelproof.auditing.document import AuditDocument, Group
 from labelproof.pages.names import label_name, visible
 from labelproof.report.wording import number, times
 
-__all__ = ["KINDS", "MOST_SETS", "Column", "SetTable", "as_script_data", "set_table"]
+__all__ = ["KINDS", "MOST_SETS", "Column", "SetTable", "set_table"]
 
 FIRST_ROWS = 100  # shown without a script, and printed
 MOST_SETS = 50_000  # of a group: a page of more is slow to open
@@ -104,12 +104,12 @@ def set_table(document: AuditDocument, explanations: Explanations, serving: str)
     return SetTable(names, laid_out, _data(names, laid_out), is_cut)
 
 
-def as_script_data(data: Any) -> str:
+def _as_script_data(data: Any) -> str:
     r"""Write JSON that can stand inside a script element: nothing in it can end the element or open a comment.
 
     Examples
     --------
-    >>> as_script_data(["</script>", "a\u2028b"])
+    >>> _as_script_data(["</script>", "a\u2028b"])
     '["\\u003c/script\\u003e","a\\u2028b"]'
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -163,7 +163,7 @@ def _data(names: Sequence[str], groups: Sequence[tuple[str, Sequence[Column]]]) 
         }
         for title, columns in groups
     ]
-    return as_script_data({"names": names, "groups": laid_out})
+    return _as_script_data({"names": names, "groups": laid_out})
 
 
 def _values(column: Column) -> Sequence[Any]:

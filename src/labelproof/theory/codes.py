@@ -1,4 +1,4 @@
-"""Kautz–Singleton codes: 0/1 columns under which every set of up to k labels is argmaxable, in floating point too.
+"""Kautz–Singleton codes: 0/1 columns under which every set of up to k labels can be predicted, in floating point too.
 
 Label i is a polynomial f_i of degree below κ over a field of q elements, and its row has a one at (l, f_i(l)) for each
 of L points l. Two polynomials agree at κ - 1 points at most, so k labels cover at most k(κ - 1) of the L ones of
@@ -77,7 +77,7 @@ def witness_norm(code: Code, gap: int) -> int:
 
 
 def choose_code(n_labels: int, k: int, budget: int | None = None) -> Code:
-    """Choose a code under which every set of at most k of n labels is argmaxable.
+    """Choose a code under which every set of at most k of n labels can be predicted.
 
     Parameters
     ----------

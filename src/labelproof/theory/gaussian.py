@@ -1,4 +1,4 @@
-"""Columns of independent normal numbers: every set of at most k labels is argmaxable, for nearly all seeds.
+"""Columns of independent normal numbers: every set of at most k labels can be predicted, for nearly all seeds.
 
 Let A be (n, m) of standard normal numbers. The hulls of the rows of an active and an inactive side have distance ‖Aᵀz‖
 for some z that sums to 0, is positive on at most k labels and has a positive part of sum 1, hence ‖z‖ ≥ k^-½. Gordon's

@@ -1,4 +1,4 @@
-"""Prove from nearly orthogonal rows that every set of at most k labels is argmaxable, for any fixed columns as stored.
+"""Prove from nearly orthogonal rows that every set of at most k labels can be predicted, for any stored columns.
 
 Let G_ij = a_i·a_j - s, and x the sum of the rows of the active labels, with s·|S| taken off by a constant column. An
 active label scores G_ii plus at most k - 1 other entries of its row, so at least
@@ -24,7 +24,7 @@ UNIT = 2.0**-53
 
 @dataclass(frozen=True)
 class Incoherence:
-    """What was found; ``proven`` says whether every set of at most k labels is argmaxable.
+    """What was found; ``proven`` says whether every set of at most k labels can be predicted.
 
     Attributes
     ----------

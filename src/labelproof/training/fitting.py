@@ -289,7 +289,7 @@ def _require_same_run(folder: Path, config: TrainConfig, *, resume: bool) -> Non
             free = f"{section}.{name}" in MAY_CHANGE
             if not free and ours[section].get(name, _ABSENT) != theirs[section].get(name, _ABSENT):
                 raise ValueError(
-                    f"{folder} holds a run with another {section}.{name}: it can only be resumed as it was begun"
+                    f"{folder} holds a run with another {section}.{name}: it can only be resumed unchanged"
                 )
 
 

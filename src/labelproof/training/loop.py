@@ -142,7 +142,7 @@ def _is_finished(
     except (RuntimeError, KeyError):  # weights of other sizes
         same = False
     if not same:
-        raise ValueError(f"{checkpoint.parent} holds a run on other data: it can only be resumed as it was begun")
+        raise ValueError(f"{checkpoint.parent} holds a run on other data: it can only be resumed unchanged")
     past: dict[str, Any] = states[history.state_key]
     if not past["finished"] or (past["rows"][-1]["epoch"] < epochs and not _stopped_early(states)):
         return False

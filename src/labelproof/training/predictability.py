@@ -62,8 +62,8 @@ class Predictable:
         """Say it in words."""
         open_ones = f"; {self.undecided:,} undecided" if self.undecided else ""
         return (
-            f"Of {which} {self.possible:,} ({self.share:.1%}) can be predicted, proven; {self.impossible:,} never, by "
-            f"any input{open_ones}."
+            f"Proven for {which}: {self.possible:,} ({self.share:.1%}) can be predicted, {self.impossible:,} never, "
+            f"whatever the input{open_ones}."
         )
 
 

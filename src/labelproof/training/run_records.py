@@ -1,4 +1,4 @@
-"""Records of training runs, one JSON object a line: what was trained, by which code, on which data, with what result.
+"""Records of training runs, one JSON object per line: what was trained, by which code, on which data, with what result.
 
 A line is appended when its run is finished, so that a list of runs can be interrupted at any moment and taken up again.
 """

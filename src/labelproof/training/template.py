@@ -4,11 +4,11 @@ __all__ = ["TEMPLATE"]
 
 TEMPLATE = """\
 # What `labelproof train` reads. Every key may be left out; the values here are the defaults unless a comment says so.
-# With `data` alone (and `trainer.seed`) it is the recipe, head.kind: auto, which chooses all that follows.
+# With `data` alone (and `trainer.seed`) the recipe runs (head.kind: auto), which chooses everything below.
 
 data:
   path: data.csv            # no default: a file, [features, labels], a folder, a known name, or {train: ..., test: ...}
-  # format: csv             # told by the file's name where possible
+  # format: csv             # by default recognised by the file's name
   # text: text              # columns of a table: text, labels, features, image, split, group, time
   # labels: labels
   # separator: ";"          # between the labels of a cell
@@ -18,16 +18,16 @@ data:
   min_count: 1              # labels with fewer training examples are left out
 
 encoder:
-  kind: features            # features, tfidf, hashing, cnn, gru, pair, static, transformer, image; then its
-                            # options
+  kind: features            # features, tfidf, hashing, cnn, gru, pair, static, transformer, image; options of the
+                            # kind follow, such as hidden: 512
 
 head:
-  kind: dft                 # auto (metric, budget): the recipe, to which encoder, loss and decision do not matter;
+  kind: dft                 # auto (metric, budget): the recipe, which ignores encoder, loss and decision;
                             # dft: over the real numbers every set of up to k labels can be predicted; guaranteed: in
                             # the stored ones too (code or gaussian); harmonic; bottleneck (d); linear (relu);
                             # svm (C): a linear support vector machine for each label, with encoder.hidden: null
-  # k: 10                   # by default the most active labels of a training example
-  slack: 50                 # learnable columns beside the 2k + 1 fixed ones
+  # k: 10                   # by default the largest number of labels of a training example
+  slack: 50                 # learnable columns besides the 2k + 1 fixed ones
 
 loss:
   kind: bce                 # bce, focal, asl, apl, hill, splc, zlpr, two-way, soft-top-k, sigmoid-f1,
@@ -40,7 +40,7 @@ decision:                   # fitted on validation data
   # require_predictable: 0.99 # move thresholds until this share of the training label sets can be predicted
 
 trainer:
-  optimizer: adamw          # lbfgs: for a linear head on an encoder that trains nothing, all examples at once
+  optimizer: adamw          # lbfgs: for a linear head on an encoder without trainable parameters
   epochs: 30
   batch_size: 64            # on all devices together
   lr: 0.003

@@ -1,4 +1,4 @@
-"""arXiv metadata, one JSON object a line: title and abstract, labelled with categories such as ``cs.LG``.
+"""arXiv metadata, one JSON object per line: title and abstract, labelled with categories such as ``cs.LG``.
 
 Both the snapshot that arXiv publishes (``categories`` a string separated by spaces, ``update_date``, ``versions``) and
 lists of categories with a day ``published`` are read.

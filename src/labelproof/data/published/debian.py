@@ -1,6 +1,6 @@
 """Descriptions of Debian packages with their tags, such as ``use::gameplaying``.
 
-From a Packages file of an archive, from what ``apt-cache dumpavail`` prints, or from one JSON object a line with
+From a Packages file of an archive, from what ``apt-cache dumpavail`` prints, or from one JSON object per line with
 ``package``, ``source``, ``description`` and ``tags``. Packages of one source are near duplicates: it is their group.
 """
 

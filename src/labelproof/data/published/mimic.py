@@ -14,7 +14,7 @@ from labelproof.data.examples import Example, collect
 from labelproof.data.textfile import LIMITS, Limits, at, bare_name, read_lines
 from labelproof.errors import DataFormatError
 
-__all__ = ["icd9", "read_mimic"]
+__all__ = ["read_mimic"]
 
 _SPLITS = re.compile(r"(train|dev|test)_full_hadm_ids\.csv")
 
@@ -30,17 +30,17 @@ def read_mimic(folder: Path, limits: Limits = LIMITS) -> Dataset:
         for where, row in iter_table(_find(folder, name), limits):
             stay, code = _cell(row, "HADM_ID", where), _cell(row, "ICD9_CODE", where)
             if code:
-                codes.setdefault(stay, []).append(icd9(code, procedure=procedure))
+                codes.setdefault(stay, []).append(_icd9(code, procedure=procedure))
     return collect(
         Example(tuple(codes.get(stay, ())), text="\n".join(notes), group=patient, split=split[stay] if split else None)
         for stay, (patient, notes) in _summaries(folder, split, limits).items()
     )
 
 
-def icd9(code: str, *, procedure: bool) -> str:
+def _icd9(code: str, *, procedure: bool) -> str:
     """Write a code with its point, which MIMIC leaves out.
 
-    >>> icd9("4019", procedure=False), icd9("E8498", procedure=False), icd9("3893", procedure=True)
+    >>> _icd9("4019", procedure=False), _icd9("E8498", procedure=False), _icd9("3893", procedure=True)
     ('401.9', 'E849.8', '38.93')
     """
     head = 2 if procedure else 4 if code.startswith("E") else 3

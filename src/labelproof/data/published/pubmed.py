@@ -1,4 +1,4 @@
-"""PubMed articles with their MeSH headings: NLM's baseline files in XML, or one JSON object a line."""
+"""PubMed articles with their MeSH headings: NLM's baseline files in XML, or one JSON object per line."""
 
 from collections.abc import Iterator
 from pathlib import Path

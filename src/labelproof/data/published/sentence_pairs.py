@@ -11,7 +11,7 @@ from labelproof.data.part_files import read_parts
 from labelproof.data.textfile import LIMITS, Limits, bare_name
 from labelproof.errors import DataFormatError
 
-__all__ = ["CLASSES", "iter_sick", "iter_snli", "read_sick", "read_snli"]
+__all__ = ["iter_sick", "iter_snli", "read_sick", "read_snli"]
 
 CLASSES = ("entailment", "neutral", "contradiction")
 _SICK_PARTS = {"TRAIN": "train", "TRIAL": "valid", "TEST": "test"}

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from labelproof.activations.entmax import check_alpha
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.fenchel_young.batch import Batch, read_batch
 from labelproof.losses.fenchel_young.rows import cross_entropies, losses_of_rows, weighted_sum
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice, read_example_weight
+from labelproof.losses.reduction import REDUCTIONS, Reduction, read_example_weight
 from labelproof.losses.targets import promote
 
 __all__ = ["entmax_loss", "pick_all_labels_loss", "sparsemax_loss"]

@@ -5,8 +5,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from labelproof.activations.entmax import check_alpha
+from labelproof.foundation.arguments import check_choice
 from labelproof.losses.fenchel_young.functional import entmax_loss, pick_all_labels_loss, sparsemax_loss
-from labelproof.losses.reduction import REDUCTIONS, Reduction, check_choice
+from labelproof.losses.reduction import REDUCTIONS, Reduction
 
 __all__ = ["EntmaxLoss", "PickAllLabelsLoss", "SparsemaxLoss"]
 

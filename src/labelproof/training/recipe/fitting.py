@@ -153,12 +153,14 @@ def _calibration(blended: Blend, folds: Folds) -> str:
     """Say how far probabilities are from frequencies, each by a calibration that had not seen the example."""
     probabilities = expit(blended.logits)
     pooled, own = (expected_calibration_error(folds.truth, probabilities, average=a) for a in ("micro", "macro"))
-    return f"Probabilities are calibrated: out of fold their error (ECE) is {pooled:.4f} pooled, {own:.4f} a label."
+    return f"Probabilities are calibrated: their out-of-fold error (ECE) is {pooled:.4f} pooled, {own:.4f} per label."
 
 
 def _why(blended: Blend) -> str:
     if len(blended.members) == 1:
-        return f"{blended.members[0][0].name} has the least out-of-fold log loss, and no mean with others has less."
+        return (
+            f"{blended.members[0][0].name} has the lowest out-of-fold log loss; averaging it with others does not help."
+        )
     best = min(blended.members, key=lambda pair: pair[0].loss)[0]
     saved = 1 - blended.loss / best.loss
     return f"The mean of {len(blended.members)} members saves {saved:.1%} of the log loss of the best, {best.name}."
