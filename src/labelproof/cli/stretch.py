@@ -9,9 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.engines import connected
 from labelproof.cli.feature_files import Calibration, read_features
+from labelproof.cli.kept_parts import kept_beside
 from labelproof.cli.models import FoundThresholds, InactiveTies, ModelFile, read_model
-from labelproof.cli.options import AsJson, Bias, Jobs, LabelColumn, LabelNames, Labels, Part, WeightKey
+from labelproof.cli.options import (
+    Address,
+    AsJson,
+    Bias,
+    EngineName,
+    Jobs,
+    LabelColumn,
+    LabelNames,
+    Labels,
+    Part,
+    WeightKey,
+)
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -59,6 +72,8 @@ def stretch(
         Path | None, typer.Option("--output", "-o", help="Save bounds and proofs here.", show_default=False)
     ] = None,
     jobs: Jobs = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure how far beyond all mixtures of known inputs each label set lies, with a proof, and the bar."""
@@ -72,30 +87,33 @@ def stretch(
     if pairs and options["rule"] != "sigmoid":
         raise ValueError(f"--pairs goes with the rule sigmoid only, got {options['rule']}")
     known = read_features(features)
-    start = time.perf_counter()
-    s = labelproof.stretch(
-        layer.weight,
-        data.sets,
-        known,
-        bias=layer.bias,
-        **options,
-        ties=ties,  # type: ignore[arg-type] # stretch says which there are
-        k=k,
-        calibration=None if calibration is None else read_features(calibration),
-        alpha=alpha,
-        n_jobs=jobs,
-        progress=progress_wanted(),
-    )
-    together, dead = None, None
-    if pairs:
-        like = {"bias": layer.bias, "thresholds": options["thresholds"]}
-        together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, every=every_pair, n_jobs=jobs)
-        dead = labelproof.dead_labels(layer.weight, data.sets, known, **like)
-    seconds = time.perf_counter() - start
-    if output is not None:
-        s.save(output)
-        if together is not None:
-            together.save(output.with_name(f"{output.stem}-pairs.npz"))
+    where, start = connected(engine, address), time.perf_counter()
+    with kept_beside(output) as parts:
+        s = labelproof.stretch(
+            layer.weight,
+            data.sets,
+            known,
+            bias=layer.bias,
+            **options,
+            ties=ties,  # type: ignore[arg-type] # stretch says which there are
+            k=k,
+            calibration=None if calibration is None else read_features(calibration),
+            alpha=alpha,
+            n_jobs=jobs,
+            engine=where,
+            keep=parts,
+            progress=progress_wanted(),
+        )
+        together, dead = None, None
+        if pairs:
+            like = {"bias": layer.bias, "thresholds": options["thresholds"]}
+            together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, every=every_pair, n_jobs=jobs)
+            dead = labelproof.dead_labels(layer.weight, data.sets, known, **like)
+        seconds = time.perf_counter() - start
+        if output is not None:
+            s.save(output)
+            if together is not None:
+                together.save(output.with_name(f"{output.stem}-pairs.npz"))
     called = list(data.names or names or [str(i) for i in range(layer.n_labels)])
     if as_json:
         print_json({**_report(s), **_of_pairs(together, dead, called), "seconds": round(seconds, 3)})
