@@ -55,6 +55,38 @@ def content(folder):
 
 
 @pytest.mark.usefixtures("cluster")
+def test_a_task_that_kills_every_worker_ends_in_one_sentence(monkeypatch):
+    monkeypatch.setattr(on_ray, "TRIES", 0)
+
+    def die(asked, block, n_jobs, advance):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(OSError, match=r"^the cluster could not do a task, tried 1 times: "):
+        list(of_blocks(die, None, [[1]], "ray", n_blocks=1))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_a_task_raises_is_raised_as_if_it_were_here():
+    def refuse(asked, block, n_jobs, advance):
+        raise DataFormatError(f"{asked}: expected another block than {block}")
+
+    with pytest.raises(DataFormatError, match=r"^all: expected another block than \[1\]$"):
+        list(of_blocks(refuse, "all", [[1], [2]], "ray", n_blocks=2))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_workers_get_what_is_asked_in_arrays_of_their_own():
+    def change(asked, block, n_jobs, advance):
+        asked[0] += len(block)  # which Ray's own arrays refuse
+        return n_jobs, float(asked[1])
+
+    blocks = [np.arange(2), np.arange(3)]
+    found = list(of_blocks(change, np.array([0.0, 7.0]), blocks, "ray", n_blocks=2))
+    assert [block.tolist() for block, _ in found] == [[0, 1], [0, 1, 2]]
+    assert [answer for _, answer in found] == [(1, 7.0)] * 2
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(home, monkeypatch):
     decide, killed, third = engines._evidence, home / "killed", SETS[60].sum()
 
@@ -142,7 +174,8 @@ def test_support_vector_machines_are_those_of_threads(kind, monkeypatch):
     Y = sp.csr_array(X @ RNG.standard_normal((12, 150)) > 0.5)
     monkeypatch.setattr(dense_svm, "MOST_NUMBERS", 90 * 40)
     features = sp.csr_array(np.where(X > 0.5, X, 0)) if kind == "sparse" else X
-    near, far = (list(solutions(features, Y, [0.1, 1.0], tolerance=1e-2, engine=e)) for e in ("local", "ray"))
+    how = {"tolerance": 1e-2, "n_jobs": 1}
+    near, far = (list(solutions(features, Y, [0.1, 1.0], engine=engine, **how)) for engine in ("local", "ray"))
     for one, other in zip(near, far, strict=True):
         for found, expected in zip(one, other, strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -160,38 +193,6 @@ def test_a_head_of_support_vector_machines_is_trained_on_the_cluster():
     )
     assert far.config.head.C == near.config.head.C
     np.testing.assert_array_equal(far.head.weight.numpy(force=True), near.head.weight.numpy(force=True))
-
-
-@pytest.mark.usefixtures("cluster")
-def test_what_a_task_raises_is_raised_as_if_it_were_here():
-    def refuse(asked, block, n_jobs, advance):
-        raise DataFormatError(f"{asked}: expected another block than {block}")
-
-    with pytest.raises(DataFormatError, match=r"^all: expected another block than \[1\]$"):
-        list(of_blocks(refuse, "all", [[1], [2]], "ray", n_blocks=2))
-
-
-@pytest.mark.usefixtures("cluster")
-def test_a_task_that_kills_every_worker_ends_in_one_sentence(monkeypatch):
-    monkeypatch.setattr(on_ray, "TRIES", 0)
-
-    def die(asked, block, n_jobs, advance):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    with pytest.raises(OSError, match=r"^the cluster could not do a task, tried 1 times: "):
-        list(of_blocks(die, None, [[1]], "ray", n_blocks=1))
-
-
-@pytest.mark.usefixtures("cluster")
-def test_workers_get_what_is_asked_in_arrays_of_their_own():
-    def change(asked, block, n_jobs, advance):
-        asked[0] += len(block)  # which Ray's own arrays refuse
-        return n_jobs, float(asked[1])
-
-    blocks = [np.arange(2), np.arange(3)]
-    found = list(of_blocks(change, np.array([0.0, 7.0]), blocks, "ray", n_blocks=2))
-    assert [block.tolist() for block, _ in found] == [[0, 1], [0, 1, 2]]
-    assert [answer for _, answer in found] == [(1, 7.0)] * 2
 
 
 def test_without_ray_one_sentence_says_how_to_install_it(monkeypatch):

@@ -64,8 +64,8 @@ def solve(
     if cost is None:
         held_out = validation and feature_matrix(encoder, validation)
         cost = choose_cost(features, training.labels, held_out, validation, engine=engine)
-    how: dict[str, Any] = {"tolerance": TOLERANCE, "engine": engine, "progress": progress}
-    ((weight, bias),) = solutions(features, training.labels, [cost], **how)
+    how: dict[str, Any] = {"n_jobs": torch.get_num_threads(), "engine": engine, "progress": progress}
+    ((weight, bias),) = solutions(features, training.labels, [cost], tolerance=TOLERANCE, **how)
     with torch.no_grad():
         head.output.weight.copy_(torch.from_numpy(weight))
         head.output.bias.copy_(torch.from_numpy(bias))
@@ -99,7 +99,8 @@ def choose_cost(
     some = np.sort(np.random.default_rng(0).permutation(n_labels)[:MOST_LABELS])
     truth, metric = validation.labels[:, some], by_name("micro-f1")
     found = {}
-    solved = solutions(features, labels[:, some], COSTS, tolerance=ROUGH, engine=engine)
+    how: dict[str, Any] = {"n_jobs": torch.get_num_threads(), "engine": engine}
+    solved = solutions(features, labels[:, some], COSTS, tolerance=ROUGH, **how)
     for cost, (weight, bias) in zip(COSTS, solved, strict=True):
         scores = held_out @ weight.T.astype(np.float64) + bias
         rule = Threshold(metric="micro-f1").fit(truth, scores)
@@ -135,7 +136,7 @@ def linear_svms(features: Any, labels: Any, cost: float, *, tolerance: float = T
     >>> weight.round(3), bias.round(3)  # ½w² + 2(1 - w)² is least at 4/5
     (array([[0.8]], dtype=float32), array([0.]))
     """
-    (found,) = solutions(features, labels, [cost], tolerance=tolerance)
+    (found,) = solutions(features, labels, [cost], tolerance=tolerance, n_jobs=torch.get_num_threads())
     return found
 
 

@@ -1,4 +1,7 @@
-"""Support vector machines for blocks of labels, here or on a cluster, where each block is a task."""
+"""Support vector machines for blocks of labels, here or on a cluster, where each block is a task.
+
+Workers of a cluster have no need of torch, and do not load it.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -9,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-import torch
 
 from labelproof.foundation.engines import Engine, of_blocks
 from labelproof.foundation.progress import progress_bar
@@ -52,6 +54,7 @@ def solutions(
     costs: Sequence[float],
     *,
     tolerance: float,
+    n_jobs: int,
     engine: Engine = "local",
     progress: bool = False,
 ) -> Iterator[Solution]:
@@ -67,6 +70,8 @@ def solutions(
         Values of C.
     tolerance
         Of the slopes of the dual problem, for sparse features.
+    n_jobs
+        Threads.
     engine
         "local", or "ray": features and labels go to the cluster once. The numbers are the same.
     progress
@@ -77,7 +82,7 @@ def solutions(
     starts = range(0, n_labels, size)
     blocks = [_Block(cost, first, min(first + size, n_labels)) for cost in costs for first in starts]
     asked = _Asked(features, scipy.sparse.csc_array(labels), tolerance)
-    how: dict[str, Any] = {"n_blocks": len(blocks), "n_jobs": torch.get_num_threads(), "one_at_a_time": True}
+    how: dict[str, Any] = {"n_blocks": len(blocks), "n_jobs": n_jobs, "one_at_a_time": True}
     with (
         progress_bar("solving", sum(map(len, blocks)), show=progress) as advance,
         closing(of_blocks(_solved, asked, blocks, engine, advance=advance, **how)) as found,
