@@ -11,7 +11,7 @@ demo: .venv/installed-demo
 	$(BIN)/labelproof demo
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # Keras's losses, heads and importer on its three backends, in an environment of their own: TensorFlow is large.
 test-keras: .venv-keras/installed
