@@ -6,6 +6,7 @@ All tests share one cluster of two workers; ``pytest --dist loadgroup`` gives th
 import os
 import signal
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from labelproof.training.svm_blocks import solutions
 from running_verbs import assert_refused, report, run
 
 pytestmark = pytest.mark.xdist_group("ray")
+TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorials" / "cluster.md"
 RNG = np.random.default_rng(2)
 WEIGHT = RNG.standard_normal((40, 6))
 FEATURES = RNG.standard_normal((300, 6))
@@ -106,6 +108,16 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(home, monkey
     words = ("verify", home / "W.npz", "-l", home / "Y.npy", "-o", home / "cli", "--part-size", 30)
     assert run(*words, "--engine", "ray").exit_code == 0
     assert content(home / "cli") == content(home / "local")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_tutorial_prints_what_its_page_shows(tmp_path, monkeypatch):
+    if not TUTORIAL.is_file():
+        pytest.skip("the documentation is not in this distribution")
+    monkeypatch.syspath_prepend(str(TUTORIAL.parents[2]))
+    from website.tutorials import mismatches
+
+    assert list(mismatches(TUTORIAL.read_text(encoding="utf-8"), tmp_path)) == []
 
 
 @pytest.mark.usefixtures("cluster")
