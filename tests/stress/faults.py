@@ -46,14 +46,14 @@ class Job:
     prepare: Callable[[], Any]
     words: tuple[str, ...]
     output: str
-    begun: str | None = None  # a file whose presence says that the command goes on with --resume
+    begun: tuple[str, ...] = ()  # if any of these is there, the command goes on with --resume
     may_lack: tuple[str, ...] = ()  # files that may be absent from what is left, beside the others
     may_go: tuple[str, ...] = ()  # files of before that may be gone, beside the others
     trains: bool = False  # or runs a trained model
 
     def again(self) -> list[str]:
         """Return what a user would type after a failure, in the folder of the run."""
-        return [*self.words, *(["--resume"] if self.begun and Path(self.begun).exists() else [])]
+        return [*self.words, *(["--resume"] if any(Path(path).exists() for path in self.begun) else [])]
 
 
 @dataclass(frozen=True)
