@@ -9,7 +9,7 @@ import pytest
 
 import labelproof as lp
 from labelproof.proof.stretch_store import ARRAYS
-from labelproof.stretching import in_parts
+from labelproof.stretching import in_parts, pool
 from running_verbs import run
 
 RNG = np.random.default_rng(5)
@@ -20,7 +20,7 @@ PART = 20
 KILLED = f"""
 import os, signal
 from labelproof.cli import main
-from labelproof.stretching import in_parts
+from labelproof.stretching import in_parts, pool
 
 save, left, in_parts.PART = in_parts.save_stretch, [2], {PART}
 
@@ -73,6 +73,16 @@ def files(tmp_path):
 def words(files, verb, output):
     named = ("--labels", files / "y.npy", "--features", files / "f.npy", "-o", output, "--ties", "open")
     return [verb, *map(str, (files / "w.npz", *named)), *(["--explain", "0"] if verb == "audit" else [])]
+
+
+@pytest.mark.parametrize("logits", [7 * 45, pool.MOST_LOGITS])
+def test_every_number_of_threads_gives_the_same_bits(monkeypatch, logits):
+    monkeypatch.setattr(pool, "MOST_LOGITS", logits)  # a pool of some examples, then one of all
+    monkeypatch.setattr(pool, "LEAST_POOL", 45)
+    monkeypatch.setattr(pool, "AT_ONCE", 20)
+    one, two, three = (stretch(n_jobs=n) for n in (1, 2, 3))
+    assert_same(one, two)
+    assert_same(one, three)
 
 
 def test_parts_that_are_kept_are_not_measured_again(tmp_path, measured):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +32,7 @@ class Question:
     prepared: Prepared
     plain: Prepared
     active: Indices
-    n_jobs: int | None = None
+    n_jobs: int | None = field(default=None, kw_only=True)
 
     @property
     def layer(self) -> OutputLayer:
@@ -83,7 +83,8 @@ class Question:
         error = None if layer.offset_error is None else layer.offset_error[labels]
         some = replace(layer, weight=layer.weight[labels], offset=offset, offset_error=error)
         sets = read_label_sets([np.flatnonzero(np.isin(labels, self.active))], n)
-        evidence = decide(some, sets, time_limit=time_limit, prepared=prepare(some))[0]  # by rows alone
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "time_limit": time_limit}
+        evidence = decide(some, sets, prepared=prepare(some), **how)[0]  # by rows alone
         if evidence.conflict is None:
             return evidence
         rows = evidence.conflict
@@ -95,7 +96,7 @@ def ask(layer: OutputLayer, active: Indices, n_jobs: int | None = None) -> Quest
     """Prepare the question if some input gives this label set, to be answered on so many threads."""
     prepared = prepare(layer)
     plain = prepare(replace(layer, rule="topk")) if layer.rule == "sparsemax" else prepared
-    return Question(prepared, plain, active, n_jobs)
+    return Question(prepared, plain, active, n_jobs=n_jobs)
 
 
 def remaining(deadline: float) -> float:
