@@ -5,15 +5,18 @@ All tests share one cluster of two workers; ``pytest --dist loadgroup`` gives th
 
 import os
 import signal
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import labelproof as lp
-from labelproof.auditing import explained
+from labelproof.auditing import advice, explained
+from labelproof.cli.engines import connected
 from labelproof.errors import DataFormatError, MissingPackageError
 from labelproof.foundation import on_ray
 from labelproof.foundation.engines import of_blocks
@@ -54,6 +57,16 @@ def home(tmp_path):
 
 def content(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_tutorial_prints_what_its_page_shows(tmp_path, monkeypatch):
+    if not TUTORIAL.is_file():
+        pytest.skip("the documentation is not in this distribution")
+    monkeypatch.syspath_prepend(str(TUTORIAL.parents[2]))
+    from website.tutorials import mismatches
+
+    assert list(mismatches(TUTORIAL.read_text(encoding="utf-8"), tmp_path)) == []
 
 
 @pytest.mark.usefixtures("cluster")
@@ -111,16 +124,6 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(home, monkey
 
 
 @pytest.mark.usefixtures("cluster")
-def test_the_tutorial_prints_what_its_page_shows(tmp_path, monkeypatch):
-    if not TUTORIAL.is_file():
-        pytest.skip("the documentation is not in this distribution")
-    monkeypatch.syspath_prepend(str(TUTORIAL.parents[2]))
-    from website.tutorials import mismatches
-
-    assert list(mismatches(TUTORIAL.read_text(encoding="utf-8"), tmp_path)) == []
-
-
-@pytest.mark.usefixtures("cluster")
 def test_verdicts_in_memory_are_those_of_threads():
     found = lp.verify(WEIGHT, SETS, engine="ray")
     found.check(n_jobs=1)
@@ -154,7 +157,8 @@ def test_parts_that_a_cluster_measured_are_kept_for_threads(tmp_path, monkeypatc
 
 @pytest.mark.usefixtures("cluster")
 def test_an_audit_is_that_of_threads(home, monkeypatch):
-    monkeypatch.setattr(explained, "SECONDS", 60.0)  # no explanation ends for want of time
+    for room in (explained, advice):
+        monkeypatch.setattr(room, "SECONDS", 60.0)  # nothing ends for want of time
     weight, sets = WEIGHT[:8, :3], SETS[:60, :8]
     how = {"features": FEATURES[:, :3], "n_explained": 4, "pairs": 5}
     local, far = (dict(lp.audit(weight, sets, engine=engine, **how).document) for engine in ("local", "ray"))
@@ -215,6 +219,18 @@ def test_without_ray_one_sentence_says_how_to_install_it(monkeypatch):
         lp.verify(np.eye(2), [[0]], engine="ray")
     with pytest.raises(MissingPackageError):
         on_ray.connect("auto")
+
+
+def test_what_ray_prints_from_a_thread_of_its_own_is_no_result(monkeypatch, capsys):
+    monkeypatch.setattr(on_ray, "connect", lambda _: None)
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # to be as it was after this test
+    assert connected("ray", "auto") == "ray"
+    ray = Thread(target=print, args=("a worker died",))
+    ray.start()
+    ray.join()
+    print("a verdict")
+    assert sys.stdout.encoding
+    assert capsys.readouterr() == ("a verdict\n", "a worker died\n")
 
 
 @pytest.mark.parametrize("verb", ["verify", "audit", "stretch", "explain"])

@@ -58,7 +58,12 @@ def audit(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for the report and the proofs.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for the report and the proofs; the same command keeps stretches that an earlier one measured.",
+            show_default=False,
+        ),
     ] = None,
     part: Part = None,
     label_column: LabelColumn = None,

@@ -69,7 +69,13 @@ def stretch(
     bias: Bias = None,
     label_names: LabelNames = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Save bounds and proofs here.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Save bounds and proofs here; the same command goes on after an interruption.",
+            show_default=False,
+        ),
     ] = None,
     jobs: Jobs = None,
     engine: EngineName = "local",
@@ -80,6 +86,8 @@ def stretch(
     import labelproof
     from labelproof.data.label_files import read_label_file
 
+    if output is not None and not output.resolve().parent.is_dir():
+        raise ValueError(f"--output must be in a folder that exists, got {output}")
     layer, names = read_model(model, weight_key, bias, label_names)
     data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ())
     options = _options(layer, rule, thresholds)

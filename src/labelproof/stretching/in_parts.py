@@ -42,7 +42,7 @@ def find_in_parts(
     """
     blocks = [block_of(sets, start, start + PART) for start in range(0, len(sets), PART)]
     kept = None if keep is None else _Kept(asked, Path(keep))
-    found = {i: part for i, block in enumerate(blocks) if kept and (part := kept.read(block)) is not None}
+    found = {i: part for i, block in enumerate(blocks) if kept is not None and (part := kept.read(block))}
     for part in found.values():
         advance(len(part))
     missing = [i for i in range(len(blocks)) if i not in found]
@@ -67,11 +67,12 @@ class _Kept:
         """Return what was found for label sets; None where nothing is kept, or what is kept cannot be read."""
         try:
             arrays = read_arrays(self._path(block))
-            bounds, evidence = self.asked.bounds, take_arrays(arrays, ARRAYS)
+            evidence: dict[str, Any] = take_arrays(arrays, ARRAYS)
         except (DataFormatError, OSError, ValueError):
             return None
-        part = Stretch(bounds.layer, block, bounds.examples, **evidence)
-        same = all(np.array_equal(arrays.get(name), own) for name, own in sets_arrays(block).items())
+        part = Stretch(self.asked.bounds.layer, block, self.asked.bounds.examples, **evidence)
+        own = sets_arrays(block)
+        same = all(name in arrays and np.array_equal(arrays[name], own[name]) for name in own)
         return evidence_of(part) if same and part.frame_fault() is None else None
 
     def write(self, block: LabelSets, found: list[Evidence]) -> None:

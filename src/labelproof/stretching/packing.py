@@ -50,10 +50,10 @@ def evidence_of(s: Stretch) -> list[Evidence]:
         _pieces(s.conflict_ptr, s.conflict_rows),
         strict=True,
     )
-    return [Evidence(*bounds, mixture, weighted, *conflict) for bounds, mixture, weighted, conflict in pieces]
+    return [Evidence(low, high, mixture, weighted, conflict) for (low, high), mixture, weighted, (conflict,) in pieces]
 
 
-def _pieces(ends: npt.NDArray[np.int64], *arrays: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+def _pieces(ends: npt.NDArray[np.int64], *arrays: npt.NDArray[Any]) -> Iterator[Any]:
     return zip(*(np.split(array, ends[1:-1]) for array in arrays), strict=True)
 
 
