@@ -13,11 +13,11 @@ demo: .venv/installed-demo
 # Kernels are compiled while types are checked; otherwise each worker of pytest would compile them for itself.
 test: .venv/installed-dev
 	$(MAKE) --no-print-directory -j 2 lint compiled
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # What `make test` leaves out for time: the long tutorials, thousands of forged files, every loss with every number of threads.
 test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 -q -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m slow
 
 compiled: .venv/installed-dev
 	$(BIN)/labelproof compile >/dev/null

@@ -118,3 +118,9 @@ def test_features_that_switch_on_no_label_are_refused(files):
 
 def test_pairs_are_for_the_rule_sigmoid(files):
     assert_refused(run(*arguments(files, "--rule", "topk", "--pairs")), "--pairs goes with the rule sigmoid only")
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_work(files):
+    output = files / "nowhere" / "s.npz"
+    assert_refused(run(*arguments(files, "-o", output)), f"--output must be in a folder that exists, got {output}")
+    assert not output.parent.exists()

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from labelproof.cli import app
 
-__all__ = ["FOLDER", "Step", "differences", "run", "steps"]
+__all__ = ["FOLDER", "Step", "differences", "mismatches", "run", "steps"]
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -98,6 +98,19 @@ def differences(shown: str, printed: str, *, words_of_last_line: bool = False) -
         if abs(before - now) > max(0.05, 0.1 * abs(before)):
             return f"expected about {old}, got {new}, in\n{printed}"
     return None
+
+
+def mismatches(page: str, folder: Path) -> Iterator[str]:
+    """Yield what a page shows otherwise than it is printed when run in a folder, with the line of the code."""
+    for step, printed in run(page, folder):
+        if step.shown is None:
+            wrong = f"printed {printed}" if printed else None
+        elif step.varies:
+            wrong = differences(step.shown.splitlines()[-1], (printed.splitlines() or [""])[-1])
+        else:
+            wrong = differences(step.shown, printed)
+        if wrong is not None:
+            yield f"line {step.line}: {wrong}"
 
 
 def _python(step: Step, names: dict[str, Any]) -> str:

@@ -17,13 +17,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
 import numpy as np
 from rows import Row
+
+from labelproof.foundation.writing import recover
 
 __all__ = ["WAYS", "Job", "Undisturbed", "campaign", "moments", "trial", "undisturbed"]
 
@@ -42,12 +46,14 @@ class Job:
     prepare: Callable[[], Any]
     words: tuple[str, ...]
     output: str
-    begun: str | None = None  # a file whose presence says that the command goes on with --resume
+    begun: tuple[str, ...] = ()  # if any of these is there, the command goes on with --resume
     may_lack: tuple[str, ...] = ()  # files that may be absent from what is left, beside the others
+    may_go: tuple[str, ...] = ()  # files of before that may be gone, beside the others
+    trains: bool = False  # or runs a trained model
 
     def again(self) -> list[str]:
         """Return what a user would type after a failure, in the folder of the run."""
-        return [*self.words, *(["--resume"] if self.begun and Path(self.begun).exists() else [])]
+        return [*self.words, *(["--resume"] if any(Path(path).exists() for path in self.begun) else [])]
 
 
 @dataclass(frozen=True)
@@ -91,16 +97,11 @@ def campaign(jobs: list[Job], number: int, ways: tuple[str, ...] = WAYS, seed: i
 
 
 def preload() -> None:
-    """Import what the commands need, so that the forked processes have it; nothing here starts a thread."""
-    import pyarrow.parquet  # noqa: F401
-    from lightning.pytorch import Trainer  # noqa: F401
-    from matplotlib.backends import backend_agg  # noqa: F401
-
+    """Compile or load what most commands need, so that the forked processes have it; nothing here starts a thread."""
     import labelproof as lp
-    from labelproof import auditing, data, models, report, training  # noqa: F401
 
-    weight = np.random.default_rng(0).normal(size=(5, 3))
-    lp.verify(weight, [[0], [0, 1]], n_jobs=1).check(n_jobs=1)
+    weight, features = (np.random.default_rng(0).normal(size=(n, 3)) for n in (5, 40))
+    lp.audit(weight, [[0], [0, 1]], features=features, n_explained=1, n_jobs=1)
 
 
 def undisturbed(job: Job, folder: Path) -> Undisturbed:
@@ -110,12 +111,16 @@ def undisturbed(job: Job, folder: Path) -> Undisturbed:
     _in_child(start, job.prepare)
     shutil.copytree(start, done)
     begin = time.monotonic()
-    code, _, counted, said = _run(done, list(job.words), None, 0)
+    code, _, told, said = _run(done, list(job.words), None, 0)
+    seconds = time.monotonic() - begin
     if code != 0:
         raise RuntimeError(f"{job.name} failed by itself: {said}")
+    for module in told["modules"]:  # so that the processes to come have what this one had to import
+        with suppress(Exception):
+            import_module(module)
     sizes = [path.stat().st_size for path in _files(done / job.output)]
     state = state_of(done / job.output)
-    return Undisturbed(start, state_of(start / job.output), state, counted, time.monotonic() - begin, max(sizes))
+    return Undisturbed(start, state_of(start / job.output), state, told["moments"], seconds, max(sizes))
 
 
 def moments(way: str, run: Undisturbed, number: int, rng: np.random.Generator) -> Iterator[int]:
@@ -162,14 +167,16 @@ def _fault_of_end(way: str, code: int, said: str) -> str:
 
 def _fault_of_rest(job: Job, run: Undisturbed, work: Path) -> str:
     """Look at what a disturbed run left: all as before, all as after, or a sound part of it where it can go on."""
+    recover(work / job.output)  # as whoever reads it does
     left = state_of(work / job.output)
     if job.begun:
         wrong = [name for name, value in left.items() if value == "torn"]
         return f"torn: {', '.join(wrong)}" if wrong else ""
     if left == run.before or not _difference(left, run.after):
         return ""
-    lacking = {name: value for name, value in run.after.items() if name not in job.may_lack}
-    return "" if left == lacking else f"neither as before nor as after: {_difference(left, run.after)}"
+    lacking = [{name: value for name, value in run.after.items() if name not in job.may_lack}]
+    lacking += [{name: value for name, value in run.before.items() if name not in job.may_go}] * bool(job.may_go)
+    return "" if left in lacking else f"neither as before nor as after: {_difference(left, run.after)}"
 
 
 def _difference(found: State, expected: State) -> str:
@@ -225,13 +232,17 @@ def _timeless(value: Any) -> Any:
 # Processes
 
 
-def _run(work: Path, words: list[str], fault: Any, moment: int) -> tuple[int, int, int, str]:
-    """Run the command line in a child; return exit code (a signal is negative), memory, moments and what was said."""
-    from labelproof.cli import main
+def _run(work: Path, words: list[str], fault: Any, moment: int) -> tuple[int, int, dict[str, Any], str]:
+    """Run the command line in a child; return exit code (a signal is negative), memory, and what was said.
 
-    read, write = os.pipe()
+    Before that, of a child that nothing disturbed: the number of its moments, and the modules that it imported.
+    """
+    told, known = work.parent / "told", set(sys.modules)
+    told.write_text("{}")
 
     def command() -> None:
+        from labelproof.cli import main
+
         counted = [0]
         if fault is not None and fault[0] == "full disk":
             limit = max(fault[2].largest * moment // 1000, 1)
@@ -241,14 +252,13 @@ def _run(work: Path, words: list[str], fault: Any, moment: int) -> tuple[int, in
         try:
             main()
         finally:
-            os.write(write, str(counted[0]).encode())
+            if fault is None:  # else files may have a limit
+                modules = [name for name in sys.modules if name not in known]
+                told.write_text(json.dumps({"moments": counted[0], "modules": modules}))
 
     delay = fault[2].seconds * moment / 1000 if fault is not None and fault[0] == "kill after a time" else None
     code, memory, said = _in_child(work, command, delay)
-    os.close(write)
-    with os.fdopen(read) as stream:
-        counted = stream.read()
-    return code, memory, int(counted or 0), said
+    return code, memory, json.loads(told.read_text()), said
 
 
 def _hook(root: str, counted: list[int], fault: Any) -> Callable[[str, tuple[Any, ...]], None]:

@@ -19,23 +19,33 @@ CONFIG = {
 
 
 def jobs() -> list[Job]:
-    """Return all of them."""
-    audit = ("audit", "model", "--data", "data.jsonl", "-o", "audit")
+    """Return all of them: first those that need no training."""
+    audit = ("audit", "model", "--data", "data.jsonl", "--explain", "0", "-o", "audit")  # explanations depend on time
+    report = ("audit/report.html",)
     return [
-        Job("train", _write_data, ("train", "config.yaml", "-o", "run"), "run", begun="run/config.yaml"),
-        Job("train, recipe", _write_data, _RECIPE, "run", begun="run/config.yaml"),
-        Job("sweep", _write_data, _SWEEP, "run", begun="run/runs.jsonl"),
-        Job("tune a model", _train, ("tune", "--model", "model", "--data", "data.jsonl", "--part", "valid"), "model"),
-        Job("audit", _train, audit, "audit", may_lack=("audit/report.html",)),
-        Job("audit again", _audit_before, audit, "audit", may_lack=("audit/report.html",)),
-        Job("report", _audit_before, ("report", "audit", "-o", "report.html"), "report.html"),
-        Job("stretch", _write_layer, _STRETCH, "stretch.npz"),
         Job("data convert", _write_data, ("data", "convert", "data.jsonl", "out.parquet"), "out.parquet"),
-        Job("predict", _train, ("predict", "model", "data.jsonl", "-o", "out.jsonl"), "out.jsonl"),
-        Job("predict scores", _train, ("predict", "model", "data.jsonl", "--scores", "out.npz"), "out.npz"),
+        Job("data convert, names", _convert_before, _TWO_FILES, "out", may_lack=_SVM, may_go=_SVM),
+        Job("stretch", _write_layer, _STRETCH, "stretch.npz"),
+        Job("audit weights", _audit_before, _AUDIT, "audit", may_lack=report),
+        Job("report", _audit_before, ("report", "audit", "-o", "report.html"), "report.html"),
+        Job("train", _write_data, ("train", "config.yaml", "-o", "run"), "run", begun=_BEGUN, trains=True),
+        Job("train, recipe", _write_data, _RECIPE, "run", begun=_BEGUN, trains=True),
+        Job("train, sweep", _write_data, _SWEEP, "run", begun=("run/runs.jsonl", "run/unfinished"), trains=True),
+        Job("tune a model", _train, _TUNE, "model", trains=True),
+        Job("audit a model", _train, audit, "audit", may_lack=report, trains=True),
+        Job("predict", _train, ("predict", "model", "data.jsonl", "-o", "out.jsonl"), "out.jsonl", trains=True),
+        Job(
+            "predict scores", _train, ("predict", "model", "data.jsonl", "--scores", "out.npz"), "out.npz", trains=True
+        ),
     ]
 
 
+_BEGUN = ("run/config.yaml",)
+_SVM = ("out/x.svm",)
+_TWO_FILES = ("data", "convert", "data.jsonl", "out/x.svm")
+_PREDICT = ("predict", "model", "data.jsonl")
+_TUNE = ("tune", "--model", "model", "--data", "data.jsonl", "--part", "valid")
+_AUDIT = ("audit", "layer.npz", "--labels", "sets.txt", "--features", "features.npy", "--explain", "0", "-o", "audit")
 _RECIPE = ("train", "--data", "data.jsonl", "-o", "run", "--budget", "fast")
 _SWEEP = ("train", "config.yaml", "-o", "run", "--seeds", "2", "trainer.epochs=2")
 _STRETCH = ("stretch", "layer.npz", "--labels", "sets.txt", "--features", "features.npy", "-o", "stretch.npz")
@@ -61,13 +71,23 @@ def _train() -> None:
     Model.of(fit(TrainConfig.from_dict(CONFIG), lp.load_dataset("data.jsonl"), progress=False)).save("model")
 
 
+def _convert_before() -> None:
+    """Make a pair of files with other names, which the command replaces."""
+    import labelproof as lp
+    from labelproof.data import save_dataset
+
+    _write_data()
+    Path("out").mkdir()
+    save_dataset(lp.Dataset(np.eye(2), ("old", "older"), features=np.eye(2)), "out/x.svm")
+
+
 def _audit_before() -> None:
     """Make an audit of other weights, and a report, that the command replaces."""
     import labelproof as lp
 
-    _train()
-    weight = np.random.default_rng(1).normal(size=(len(LABELS), D))
-    lp.audit(weight, [[0], [1, 2]], label_names=list(LABELS)).save("audit")
+    _write_layer()
+    weight = np.random.default_rng(1).normal(size=(5, 3))
+    lp.audit(weight, [[0], [1, 2]], n_jobs=1).save("audit")
     Path("audit/report.html").write_text("of before")
     Path("audit/notes.txt").write_text("mine")
 

@@ -25,14 +25,14 @@ RECORD, SEED = HERE / "campaign.json", 18
 
 
 def killed(size: float) -> list[Row]:
-    """Disturb commands that write files: six moments each way at size 1, two commands below a tenth of it."""
-    from faults import campaign
+    """Disturb commands that write files: six moments each way at size 1; two each below a tenth of it."""
+    from faults import WAYS, campaign
     from jobs import jobs
 
     if size >= 0.1:
         return campaign(jobs(), math.ceil(6 * size))
-    named = {job.name: job for job in jobs()}
-    return [*campaign([named["data convert"]], 1), *campaign([named["train"]], 1, ("kill", "interrupt"))]
+    light = [job for job in jobs() if not job.trains]
+    return [row for i, job in enumerate(light) for row in campaign([job], 1, (WAYS[0], WAYS[1 + i % 2]))]
 
 
 def soaked(size: float) -> list[Row]:

@@ -54,7 +54,7 @@ def test_a_head_on_dense_features_is_solved_by_products_of_matrices(config, feat
     def refuse(*_, **__):
         raise AssertionError("one label at a time")
 
-    monkeypatch.setattr("labelproof.training.svm.linear_svms", refuse)
+    monkeypatch.setattr("labelproof.training.svm_blocks._sparse", refuse)
     fitted = fit(config(head={"kind": "svm"}), features, progress=False)
     assert fitted.metrics["validation"]["micro-f1"] > 0.5
 

@@ -17,25 +17,28 @@ def tutorials(monkeypatch):
     return tutorials
 
 
-def of_seconds(name):
-    return name in ("best_model", "continuous_integration", "vocabulary_and_index")
+OF_SECONDS = ("best_model", "continuous_integration", "vocabulary_and_index")
 
 
 def each_tutorial():
     for path in sorted(TUTORIALS.glob("*.md")):
-        yield pytest.param(path.stem, marks=() if of_seconds(path.stem) else pytest.mark.slow)
+        if path.stem != "cluster":  # which is in test_ray.py
+            yield pytest.param(path.stem, marks=() if path.stem in OF_SECONDS else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("name", each_tutorial())
 def test_a_tutorial_prints_what_its_page_shows(name, tutorials, tmp_path):
     page = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
-    for step, printed in tutorials.run(page, tmp_path):
-        assert step.shown is not None or not printed, f"{name}.md, line {step.line}: printed {printed}"
-        if step.shown is not None:
-            pair = (
-                (step.shown, printed) if not step.varies else (text.splitlines()[-1] for text in (step.shown, printed))
-            )
-            assert tutorials.differences(*pair) is None, f"{name}.md, line {step.line}"
+    assert list(tutorials.mismatches(page, tmp_path)) == []
+
+
+def test_what_a_page_does_not_show_as_it_is_printed_is_told(tutorials, tmp_path):
+    blocks = "```python\nprint(1)\n```\n\nwords\n\n```python\nprint('a\\nc')\n```\n\n{}```text\nb\nc\n```\n"
+    assert list(tutorials.mismatches(blocks.format(""), tmp_path)) == [
+        "line 1: printed 1\n",
+        "line 7: expected\nb\nc\n\ngot\na\nc\n",
+    ]
+    assert len(list(tutorials.mismatches(blocks.format("<!-- varies -->\n\n"), tmp_path))) == 1
 
 
 def test_another_word_and_a_far_number_are_noticed_and_a_near_one_is_not(tutorials):

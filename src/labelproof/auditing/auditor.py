@@ -1,5 +1,6 @@
 """The front door of the audit: find the layer, verify and measure what was asked, and hand over what came out."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from labelproof.auditing.result import Audit
 from labelproof.auditing.stretched import Judged, stretch_of_data
 from labelproof.auditing.writing import Asked, Findings, write_document
 from labelproof.data.dataset import Dataset
+from labelproof.foundation.engines import Engine, require_engine
 from labelproof.importers import ImportedLayer, layer_of
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.result import Verification
@@ -71,6 +73,8 @@ def audit(
     data_name: str = "the data",
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: Engine = "local",
+    keep: str | os.PathLike[str] | None = None,
     time_limit: float | None = 60.0,
     progress: bool = False,
 ) -> Audit:
@@ -136,6 +140,10 @@ def audit(
         Of random samples.
     n_jobs, time_limit, progress
         As for `labelproof.verify`; the time limit, in seconds, is for one label set, 60 also on the command line.
+    engine
+        Where label sets are verified, measured and explained, as for `labelproof.verify`; the rest is done here.
+    keep
+        A folder for stretches that are measured, from which the same call goes on; see `labelproof.stretch`.
 
     Returns
     -------
@@ -151,6 +159,7 @@ def audit(
     'No input can switch on cat, dog and fish: these 3 decisions contradict each other.'
     """
     start = time.perf_counter()
+    require_engine(engine)
     if min(pairs, triples, n_explained) < 0:
         raise ValueError(f"pairs, triples and n_explained must not be negative, got {pairs}, {triples}, {n_explained}")
     if fail_under is not None and not 0 <= fail_under <= 1:
@@ -178,13 +187,14 @@ def audit(
     if real is not None:
         refuse_outside(assumed.domain, found.n_features, real.examples)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
-    verifier = _Verifier(found, assumed, {**options, "progress": progress})
+    verifier = _Verifier(found, assumed, {**options, "engine": engine, "progress": progress})
     judged = Judged(*distinct_sets(aligned.sets), aligned.sets, aligned.rows, aligned.names)
     v = verifier.verify(judged.distinct)
     how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}
     stretched = None
     if real is not None and v.layer.rule != "sparsemax":
-        stretched = stretch_of_data(v.layer, judged, real, k=assumed.size, narrow=narrow, **how)
+        where: dict[str, Any] = {"engine": engine, "keep": keep}
+        stretched = stretch_of_data(v.layer, judged, real, k=assumed.size, narrow=narrow, **where, **how)
     reached = reach_of_data(v, real, **how) if reach else None
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)
@@ -193,7 +203,7 @@ def audit(
         *(found, assumed.domain_reason, len(narrow), whole, outside, judged, v, real, stretched, reached),
         *(dtype, survives, [group for group, _ in further]),
     )
-    asked = Asked(data_name, fail_under, n_explained, run, n_jobs, seed, progress)
+    asked = Asked(data_name, fail_under, n_explained, run, n_jobs, seed, progress, engine)
     return Audit(
         replace(found, label_names=aligned.names if aligned.is_named else None),
         {"data": v, **{group["name"]: verification for group, verification in further}},

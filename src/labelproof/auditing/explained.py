@@ -1,13 +1,16 @@
 """Why the most frequent label sets that cannot be predicted cannot be, as the document holds it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.document import Explained
-from labelproof.explaining.explain import Explanation, explain_label_set
+from labelproof.explaining.explain import Explanation
+from labelproof.explaining.several import explain_several
 from labelproof.explaining.small_conflicts import shares
+from labelproof.foundation.engines import Engine
 from labelproof.proof.certificates import Unargmaxable
 from labelproof.proof.result import Verification
 
@@ -18,15 +21,21 @@ N_NEAREST = 3
 
 
 def explain_most_frequent(
-    group: str, v: Verification, counts: npt.NDArray[np.int64], label_names: Sequence[str], most: int
+    group: str,
+    v: Verification,
+    counts: npt.NDArray[np.int64],
+    label_names: Sequence[str],
+    most: int,
+    *,
+    engine: Engine = "local",
+    advance: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Explained]:
     """Yield explanations of the unargmaxable sets that the most examples have, most frequent first."""
     impossible = np.flatnonzero(v.status == 0)
-    order = impossible[np.argsort(-counts[impossible], kind="stable")][:most]
-    for i in order.tolist():
-        found = explain_label_set(
-            v.layer, v.label_sets[i], label_names=tuple(label_names), n_nearest=N_NEAREST, time_limit=SECONDS
-        )
+    order = impossible[np.argsort(-counts[impossible], kind="stable")][:most].tolist()
+    how: dict[str, Any] = {"label_names": tuple(label_names), "n_nearest": N_NEAREST, "time_limit": SECONDS}
+    several = explain_several(v.layer, [v.label_sets[i] for i in order], engine=engine, advance=advance, **how)
+    for i, found in zip(order, several, strict=True):
         if isinstance(found.certificate, Unargmaxable):
             yield _explained(group, i, int(counts[i]), found, found.certificate)
 

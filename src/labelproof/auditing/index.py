@@ -22,6 +22,7 @@ from labelproof.auditing.index_document import FORMAT, AtDepth, AtWidth, Impossi
 from labelproof.auditing.index_wording import index_headline, index_notes, sentence_of
 from labelproof.auditing.label_sets import distinct_sets
 from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.engines import Engine
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
@@ -84,6 +85,7 @@ def audit_index(
     fail_under: float | None = None,
     name: str = "the index",
     n_jobs: int | None = None,
+    engine: Engine = "local",
     time_limit: float | None = 60.0,
     progress: bool = False,
 ) -> IndexAudit:
@@ -110,7 +112,7 @@ def audit_index(
         The least share of the queries that must be possible at the largest width.
     name
         Of the index, for people.
-    n_jobs, time_limit, progress
+    n_jobs, engine, time_limit, progress
         As for `labelproof.verify`; the time limit, in seconds, is for one set.
 
     Returns
@@ -138,7 +140,8 @@ def audit_index(
     called = _names("queries", queries, len(every)) or [f"query {i}" for i in range(len(every))]
     names = _names("document_names", document_names, len(matrix))
     sets, counts = distinct_sets(every)
-    options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "time_limit": time_limit, "progress": progress}
+    options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "engine": engine, "time_limit": time_limit}
+    options["progress"] = progress
     verifications: dict[int, Verification] = {}
     measured: dict[int, Depths] = {}
     rows: list[AtWidth] = []

@@ -1,5 +1,6 @@
 """The stretch of the data's label sets as the document holds it: the bar, who lies beyond, pairs apart, dead labels."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from labelproof.auditing.document import CHECK_PAIRS, CHECK_STRETCH, Dead, Instructive, PairApart, StretchFacts
 from labelproof.auditing.groups import rounded_down, told_bar
 from labelproof.auditing.real_inputs import RealInputs
+from labelproof.foundation.engines import Engine
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.pair_result import PairStretch
@@ -58,6 +60,8 @@ def stretch_of_data(
     alpha: float = 0.01,
     narrow: Sequence[int] = (),
     n_jobs: int | None = None,
+    engine: Engine = "local",
+    keep: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Stretched:
     """Measure how far beyond mixtures of real inputs the data's label sets lie.
@@ -76,12 +80,15 @@ def stretch_of_data(
         Share of the predictions that may lie beyond the bar.
     narrow
         Features that were held within their range, for the document.
+    engine, keep
+        As for `labelproof.stretch`.
     """
     plain = replace(layer, low=None, high=None, balls=())
     examples = read_examples(inputs.examples, layer.d)
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     held_out = None if plain.rule == "topk" and k is None else inputs.held_out
-    s = measure(plain, judged.distinct, examples, calibration=held_out, k=k, alpha=alpha, **how)
+    where: dict[str, Any] = {"engine": engine, "keep": keep}
+    s = measure(plain, judged.distinct, examples, calibration=held_out, k=k, alpha=alpha, **where, **how)
     predictions = _Predictions(plain, examples, inputs, k)
     beyond = s.lower > 1 if s.bar is None else s.beyond
     is_exact = predictions.exact(judged)

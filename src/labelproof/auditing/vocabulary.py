@@ -19,6 +19,7 @@ import numpy.typing as npt
 from labelproof.auditing.folders import as_stored, write_folder
 from labelproof.auditing.headline import share
 from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.engines import Engine
 from labelproof.importers import ImportedLayer, layer_of, read_vocabulary
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
@@ -133,6 +134,7 @@ def audit_vocabulary(
     n_explained: int = 200,
     fail_under: float | None = None,
     n_jobs: int | None = None,
+    engine: Engine = "local",
     time_limit: float | None = 60.0,
     progress: bool = False,
 ) -> VocabularyAudit:
@@ -150,7 +152,7 @@ def audit_vocabulary(
         For how many of the tokens that are never first to name the nearest rivals.
     fail_under
         The least share of the tokens that must be proven able to come first.
-    n_jobs, time_limit, progress
+    n_jobs, engine, time_limit, progress
         As for `labelproof.verify`; the time limit, in seconds, is for one token.
 
     Returns
@@ -173,7 +175,8 @@ def audit_vocabulary(
         raise ValueError(f"n_explained must not be negative, got {n_explained}")
     found = _layer(model, weight_key)
     names = _names(found, token_names)
-    options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "time_limit": time_limit, "progress": progress}
+    options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "engine": engine, "time_limit": time_limit}
+    options["progress"] = progress
     n = found.n_labels
     v = verify(found.weight, LabelSets(n, np.arange(n + 1), np.arange(n)), bias=found.bias, **options)
     groups = _twins(found, np.flatnonzero(v.status == 0))

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 from importlib.metadata import version as installed_version
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ from labelproof.auditing.real_inputs import RealInputs
 from labelproof.auditing.stretched import Judged, Stretched
 from labelproof.auditing.thresholds import advise_thresholds
 from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.engines import Engine
 from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer
 from labelproof.proof.result import Verification
@@ -84,6 +86,7 @@ class Asked:
     n_jobs: int | None
     seed: int
     progress: bool
+    engine: Engine = "local"
 
 
 def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocument:
@@ -103,7 +106,7 @@ def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocum
         "label_names": list(names),
         "data": _data(asked.data_name, found.whole, len(found.judged.distinct), outside),
         "groups": groups,
-        "explained": _explained(v, counts, tuple(names), asked.n_explained, asked.progress),
+        "explained": _explained(v, counts, tuple(names), asked),
         "conflict_labels": conflict_labels(v, counts),
         "stretch": told,
         "outside": outside,
@@ -154,15 +157,11 @@ def _warnings(groups: list[Group]) -> list[str]:
     ]
 
 
-def _explained(
-    v: Verification, counts: npt.NDArray[np.int64], names: tuple[str, ...], most: int, progress: bool
-) -> list[Explained]:
-    explained = []
-    with progress_bar("explaining", min(most, int((v.status == 0).sum())), show=progress) as advance:
-        for one in explain_most_frequent("data", v, counts, names, most):
-            explained.append(one)
-            advance(1)
-    return explained
+def _explained(v: Verification, counts: npt.NDArray[np.int64], names: tuple[str, ...], asked: Asked) -> list[Explained]:
+    most = asked.n_explained
+    with progress_bar("explaining", min(most, int((v.status == 0).sum())), show=asked.progress) as advance:
+        how: dict[str, Any] = {"engine": asked.engine, "advance": advance}
+        return list(explain_most_frequent("data", v, counts, names, most, **how))
 
 
 def _data(name: str, whole: Aligned, distinct: int, outside: Outside | None) -> Data:

@@ -8,7 +8,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted
+from labelproof.cli.engines import connected
 from labelproof.cli.feature_files import Calibration, read_features
+from labelproof.cli.kept_parts import kept_beside
 from labelproof.cli.models import (
     FoundDomain,
     FoundRule,
@@ -20,8 +22,10 @@ from labelproof.cli.models import (
 from labelproof.cli.options import (
     FORMATS,
     LABEL_FORMATS,
+    Address,
     AsJson,
     Bias,
+    EngineName,
     Jobs,
     LabelColumn,
     LabelNames,
@@ -54,7 +58,12 @@ def audit(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for the report and the proofs.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for the report and the proofs; the same command keeps stretches that an earlier one measured.",
+            show_default=False,
+        ),
     ] = None,
     part: Part = None,
     label_column: LabelColumn = None,
@@ -115,6 +124,8 @@ def audit(
         ),
     ] = None,
     jobs: Jobs = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
     vocabulary: Annotated[
         bool,
@@ -170,8 +181,9 @@ def audit(
         alone |= {"--require": require, "--serving-dtype": serving_dtype}
         _refuse(alone, "the audit of label sets")
         _require_room(output)
-        shared: dict[str, Any] = {"output": output, "explain": explain, "fail_under": fail_under, "jobs": jobs}
-        shared |= {"as_json": as_json, "time_limit": {} if time_limit is None else {"time_limit": time_limit}}
+        shared: dict[str, Any] = {"output": output, "explain": explain, "fail_under": fail_under, "as_json": as_json}
+        options: dict[str, Any] = {"n_jobs": jobs, "engine": connected(engine, address)}
+        shared["options"] = options | ({} if time_limit is None else {"time_limit": time_limit})
         if index is None:
             from labelproof.cli.audit_vocabulary import audit_vocabulary_of
 
@@ -213,41 +225,45 @@ def audit(
             source, label_names=names, n_labels=layer.n_labels, part=part, columns=columns, apart=drop_unknown or None
         )
         names, part = judged.names, None
-    found = run(
-        layer,
-        judged,
-        part=part,
-        label_names=None if names == layer.label_names else names,
-        drop_unknown=drop_unknown,
-        **as_asked(rule, thresholds, domain),
-        ties=ties,  # type: ignore[arg-type] # verify says which there are
-        radius=radius,
-        box=box,
-        features=None if features is None else read_features(features),
-        calibration=None if calibration is None else held_out(calibration),
-        alpha=alpha,
-        most_inputs=most_inputs,
-        cache=None if output is None or data is None else FeatureCache(output, model_key(model)),
-        reach=reach,
-        required=None if require is None else read_required(require, names, layer.n_labels),
-        predicted=None
-        if predicted is None
-        else read_label_file(predicted, label_names=names, n_labels=layer.n_labels).sets,
-        pairs=pairs,
-        triples=triples,
-        serving_dtype=serving_dtype,
-        n_explained=explain,
-        fail_under=fail_under,
-        data_name=Path(source).name,
-        n_jobs=jobs,
-        **limits,
-        progress=progress_wanted(),
-    )
-    if output is not None:
-        from labelproof.report import write_report
+    where = connected(engine, address)
+    with kept_beside(output) as parts:
+        found = run(
+            layer,
+            judged,
+            part=part,
+            label_names=None if names == layer.label_names else names,
+            drop_unknown=drop_unknown,
+            **as_asked(rule, thresholds, domain),
+            ties=ties,  # type: ignore[arg-type] # verify says which there are
+            radius=radius,
+            box=box,
+            features=None if features is None else read_features(features),
+            calibration=None if calibration is None else held_out(calibration),
+            alpha=alpha,
+            most_inputs=most_inputs,
+            cache=None if output is None or data is None else FeatureCache(output, model_key(model)),
+            reach=reach,
+            required=None if require is None else read_required(require, names, layer.n_labels),
+            predicted=None
+            if predicted is None
+            else read_label_file(predicted, label_names=names, n_labels=layer.n_labels).sets,
+            pairs=pairs,
+            triples=triples,
+            serving_dtype=serving_dtype,
+            n_explained=explain,
+            fail_under=fail_under,
+            data_name=Path(source).name,
+            n_jobs=jobs,
+            engine=where,
+            keep=parts,
+            **limits,
+            progress=progress_wanted(),
+        )
+        if output is not None:
+            from labelproof.report import write_report
 
-        found.save(output)
-        write_report(output / "report.html", [found.document])
+            found.save(output)
+            write_report(output / "report.html", [found.document])
     if as_json:
         print_json(summary_of(found, output))
     else:

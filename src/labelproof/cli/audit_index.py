@@ -26,8 +26,7 @@ def audit_index_of(
     output: Path | None,
     explain: int,
     fail_under: float | None,
-    jobs: int | None,
-    time_limit: dict[str, Any],
+    options: dict[str, Any],
     as_json: bool,
 ) -> bool:
     """Audit an index, print what was found, and return whether all that was required holds."""
@@ -55,9 +54,8 @@ def audit_index_of(
         n_listed=explain,
         fail_under=fail_under,
         name=index.name,
-        n_jobs=jobs,
         progress=progress_wanted(),
-        **time_limit,
+        **options,
         **more,
     )
     document = found.document

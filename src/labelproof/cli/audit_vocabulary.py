@@ -24,8 +24,7 @@ def audit_vocabulary_of(
     token_names: Path | None,
     explain: int,
     fail_under: float | None,
-    jobs: int | None,
-    time_limit: dict[str, Any],
+    options: dict[str, Any],
     as_json: bool,
 ) -> bool:
     """Audit every token of a model, print what was found, and return whether all that was required holds."""
@@ -39,9 +38,8 @@ def audit_vocabulary_of(
         token_names=None if token_names is None else read_label_names(token_names, layer.n_labels),
         n_explained=explain,
         fail_under=fail_under,
-        n_jobs=jobs,
         progress=progress_wanted(),
-        **time_limit,
+        **options,
     )
     document = found.document
     if output is not None:

@@ -5,10 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from labelproof.cli.console import console, print_json
+from labelproof.cli.engines import connected
 from labelproof.cli.options import (
+    Address,
     AsJson,
     Bias,
     Domain,
+    EngineName,
     LabelNames,
     Rule,
     Thresholds,
@@ -37,6 +40,8 @@ def explain(
     ties: Ties = "open",
     domain: Domain = None,
     time_limit: TimeLimit = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain the verdict on one label set: its conflict, and the nearest label sets that can be predicted."""
@@ -68,6 +73,7 @@ def explain(
         **used,
         ties=ties,  # type: ignore[arg-type] # explain says which there are
         time_limit=time_limit,
+        engine=connected(engine, address),
     )
     notes = differences(layer, **used)
     if as_json:

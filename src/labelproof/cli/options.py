@@ -8,9 +8,11 @@ import typer
 __all__ = [
     "FORMATS",
     "LABEL_FORMATS",
+    "Address",
     "AsJson",
     "Bias",
     "Domain",
+    "EngineName",
     "Jobs",
     "LabelColumn",
     "LabelNames",
@@ -89,4 +91,11 @@ TimeLimit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Time limit for each label set.", show_default=False)
 ]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default all cores.", show_default=False)]
+EngineName = Annotated[
+    str, typer.Option("--engine", metavar="local|ray", help="Where to run: on threads, or on a Ray cluster.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="Address of the Ray cluster, such as auto; by default one is started.", show_default=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -9,9 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.engines import connected
 from labelproof.cli.feature_files import Calibration, read_features
+from labelproof.cli.kept_parts import kept_beside
 from labelproof.cli.models import FoundThresholds, InactiveTies, ModelFile, read_model
-from labelproof.cli.options import AsJson, Bias, Jobs, LabelColumn, LabelNames, Labels, Part, WeightKey
+from labelproof.cli.options import (
+    Address,
+    AsJson,
+    Bias,
+    EngineName,
+    Jobs,
+    LabelColumn,
+    LabelNames,
+    Labels,
+    Part,
+    WeightKey,
+)
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -60,15 +73,25 @@ def stretch(
     bias: Bias = None,
     label_names: LabelNames = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Save bounds and proofs here.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Save bounds and proofs here; the same command goes on after an interruption.",
+            show_default=False,
+        ),
     ] = None,
     jobs: Jobs = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure how far beyond mixtures of real inputs each label set lies, with proofs."""
     import labelproof
     from labelproof.data.label_files import read_label_file
 
+    if output is not None and not output.resolve().parent.is_dir():
+        raise ValueError(f"--output must be in a folder that exists, got {output}")
     layer, names = read_model(model, weight_key, bias, label_names)
     data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ())
     options = _options(layer, rule, thresholds)
@@ -76,30 +99,33 @@ def stretch(
     if pairs and options["rule"] != "sigmoid":
         raise ValueError(f"--pairs goes with the rule sigmoid only, got {options['rule']}")
     known = read_features(features)
-    start = time.perf_counter()
-    s = labelproof.stretch(
-        layer.weight,
-        data.sets,
-        known,
-        bias=layer.bias,
-        **options,
-        ties=ties,  # type: ignore[arg-type] # stretch says which there are
-        k=k,
-        calibration=None if calibration is None else read_features(calibration),
-        alpha=alpha,
-        n_jobs=jobs,
-        progress=progress_wanted(),
-    )
-    together, dead = None, None
-    if pairs:
-        like = {"bias": layer.bias, "thresholds": options["thresholds"]}
-        together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, every=every_pair, n_jobs=jobs)
-        dead = labelproof.dead_labels(layer.weight, data.sets, known, **like)
-    seconds = time.perf_counter() - start
-    if output is not None:
-        s.save(output)
-        if together is not None:
-            together.save(output.with_name(f"{output.stem}-pairs.npz"))
+    where, start = connected(engine, address), time.perf_counter()
+    with kept_beside(output) as parts:
+        s = labelproof.stretch(
+            layer.weight,
+            data.sets,
+            known,
+            bias=layer.bias,
+            **options,
+            ties=ties,  # type: ignore[arg-type] # stretch says which there are
+            k=k,
+            calibration=None if calibration is None else read_features(calibration),
+            alpha=alpha,
+            n_jobs=jobs,
+            engine=where,
+            keep=parts,
+            progress=progress_wanted(),
+        )
+        together, dead = None, None
+        if pairs:
+            like = {"bias": layer.bias, "thresholds": options["thresholds"]}
+            together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, every=every_pair, n_jobs=jobs)
+            dead = labelproof.dead_labels(layer.weight, data.sets, known, **like)
+        seconds = time.perf_counter() - start
+        if output is not None:
+            s.save(output)
+            if together is not None:
+                together.save(output.with_name(f"{output.stem}-pairs.npz"))
     called = list(data.names or names or [str(i) for i in range(layer.n_labels)])
     if as_json:
         print_json({**_report(s), **_of_pairs(together, dead, called), "seconds": round(seconds, 3)})

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted
+from labelproof.cli.engines import connected
 from labelproof.cli.options import (
+    Address,
     AsJson,
     Bias,
     Domain,
+    EngineName,
     Jobs,
     LabelColumn,
     LabelNames,
@@ -71,11 +74,8 @@ def verify(
         typer.Option(help="Verify a random sample of this size, and bound the share of all sets.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.", min=0)] = 0,
-    engine: Annotated[str, typer.Option(metavar="local|ray", help="Where to run.")] = "local",
-    address: Annotated[
-        str | None,
-        typer.Option(help="Address of the Ray cluster, such as auto; by default one is started.", show_default=False),
-    ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     fail_under: Annotated[
         float | None,
         typer.Option(
@@ -96,8 +96,6 @@ def verify(
     _require_sound_options(output, [weights, Path(labels), bias, label_names], fail_under)
     if part_size is not None and not is_folder(output):
         raise ValueError("--part-size goes with an --output that is a folder: a name without an ending")
-    if address is not None and engine != "ray":
-        raise ValueError("--address goes with --engine ray")
     data = read_sets(labels, layer.n_labels, names, part, label_column or (), output)
     names, bias_from = data.names, bias or (weights if layer.bias is not None else None)
     if not len(data.sets):
@@ -109,11 +107,7 @@ def verify(
     }
     notes = [*differences(layer, **used), *([data.note] if data.note else [])]
     used |= {"bias": layer.bias, "ties": ties, "radius": radius, "box": box, "eps": eps, "time_limit": time_limit}
-    used |= {"n_jobs": jobs, "engine": engine, "sample": sample, "seed": seed}
-    if engine == "ray":
-        from labelproof.search.on_ray import connect
-
-        connect(address)
+    used |= {"n_jobs": jobs, "engine": connected(engine, address), "sample": sample, "seed": seed}
     start = time.perf_counter()
     v: Verification | VerificationParts
     if output is not None and is_folder(output):

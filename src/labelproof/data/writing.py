@@ -21,7 +21,7 @@ from labelproof.data.arrays import arrays_of
 from labelproof.data.dataset import Dataset
 from labelproof.data.textfile import COMPRESSED, bare_name
 from labelproof.foundation.optional_packages import need
-from labelproof.foundation.writing import replacing
+from labelproof.foundation.writing import replacing, replacing_path
 
 __all__ = ["save_dataset"]
 
@@ -50,7 +50,8 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | N
         ``jsonl``, ``npz``, ``parquet``, ``svmlight`` or ``xmc``; by default the file's name tells. Only npz keeps
         everything (but the counts in `dropped`), the order of labels and those that do not occur included. svmlight
         and XMC hold features and have labels by number, so that a second file ``*.labels.txt`` with the names of the
-        labels is written beside them.
+        labels is written beside them. Where both are replaced, a process that is killed between the two leaves no
+        data, rather than data with other names.
 
     Returns
     -------
@@ -79,9 +80,16 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str], *, format: str | N
     if broken is not None:
         raise ValueError(f"label_names must be of one line each to be written as {kind}, got {broken!r}")
     names = path.with_name(f"{(path.with_suffix('') if path.suffix.lower() in COMPRESSED else path).stem}.labels.txt")
-    with _replacing_packed(path) as stream, _replacing_packed(names) as beside:
-        _WRITERS[kind](data, stream)
-        beside.write("".join(f"{name}\n" for name in data.label_names).encode())
+    with _text_told(), replacing_path(path) as draft, replacing_path(names) as beside:
+        with open(draft, "xb") as file:
+            with _packed(file, path.suffix.lower()) as stream:
+                _WRITERS[kind](data, stream)
+            file.flush()
+            os.fsync(file.fileno())
+        told = "".join(f"{name}\n" for name in data.label_names).encode()
+        beside.write_bytes(told)
+        if path.exists() and not (names.is_file() and names.read_bytes() == told):
+            path.unlink()  # from here on there are no data, rather than data with the names of others
     return [path, names]
 
 
@@ -191,9 +199,15 @@ def _lines(data: Dataset) -> Iterator[tuple[str, str]]:
 @contextmanager
 def _replacing_packed(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing, compressed if its ending says so; it takes its place when all has been written."""
+    with _text_told(), replacing(path) as file, _packed(file, path.suffix.lower()) as stream:
+        yield stream
+
+
+@contextmanager
+def _text_told() -> Iterator[None]:
+    """Say in one sentence which text cannot be written."""
     try:
-        with replacing(path) as file, _packed(file, path.suffix.lower()) as stream:
-            yield stream
+        yield
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         raise ValueError(f"data must hold text that can be written in UTF-8, got {character!r}") from error

@@ -19,6 +19,7 @@ from labelproof.explaining.explanation import Explanation
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.explaining.question import Question, ask
 from labelproof.explaining.small_conflicts import small_conflicts
+from labelproof.foundation.engines import Engine, require_engine
 from labelproof.proof.certificates import Argmaxable, Unargmaxable
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties, make_layer
@@ -44,6 +45,7 @@ def explain(
     domain: Domain = None,
     n_nearest: int = 3,
     time_limit: float | None = None,
+    engine: Engine = "local",
 ) -> Explanation:
     """Explain why the classifier can, or cannot, predict one label set.
 
@@ -60,6 +62,8 @@ def explain(
     time_limit
         Seconds for the verdict, and again for the search for what explains it, kept roughly. None: no limit for the
         verdict, about two seconds for the search. With more time the answers may get better, never less true.
+    engine
+        Where to run, as for `verify`.
 
     Returns
     -------
@@ -91,7 +95,14 @@ def explain(
         raise ValueError(f"n_nearest must be a number of label sets, got {n_nearest}")
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit must be a number of seconds, got {time_limit}")
-    return explain_label_set(layer, active, label_names=names, n_nearest=n_nearest, time_limit=time_limit)
+    how: dict[str, Any] = {"label_names": names, "n_nearest": n_nearest, "time_limit": time_limit}
+    require_engine(engine)
+    if engine == "local":
+        return explain_label_set(layer, active, **how)
+    from labelproof.explaining.several import explain_several  # which builds on this module
+
+    (explanation,) = explain_several(layer, [active], engine=engine, **how)
+    return explanation
 
 
 def explain_label_set(
@@ -101,12 +112,12 @@ def explain_label_set(
     label_names: tuple[str, ...] | None = None,
     n_nearest: int = 3,
     time_limit: float | None = None,
+    n_jobs: int | None = None,
 ) -> Explanation:
     """Explain one label set, given by ascending indices, of a layer that is already held exactly; see `explain`."""
     if layer.balls and not has_features_to_spare(replace(layer, balls=())):
-        found = explain_label_set(
-            replace(layer, balls=()), active, label_names=label_names, n_nearest=n_nearest, time_limit=time_limit
-        )
+        how: dict[str, Any] = {"n_nearest": n_nearest, "time_limit": time_limit, "n_jobs": n_jobs}
+        found = explain_label_set(replace(layer, balls=()), active, label_names=label_names, **how)
         if isinstance(found.certificate, Unargmaxable):  # without the balls, so within them
             near, same = (_within(layer, sets, time_limit) for sets in (found.nearest, found.same_size))
             return replace(found, _layer=layer, nearest=near, same_size=same)
@@ -115,7 +126,7 @@ def explain_label_set(
         certificate = pack(layer, alone, decide(layer, alone, n_jobs=1, time_limit=time_limit))[0]
         distance = int(isinstance(certificate, Unargmaxable))
         return Explanation(tuple(active.tolist()), certificate, layer, least_distance=distance, label_names=label_names)
-    question = ask(layer, active)
+    question = ask(layer, active, n_jobs)
     evidence = question.decide([active], time_limit)
     certificate = pack(layer, question.label_sets([active]), evidence)[0]
     found = Explanation(tuple(active.tolist()), certificate, layer, label_names=label_names)

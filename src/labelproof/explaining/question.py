@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ class Question:
     prepared: Prepared
     plain: Prepared
     active: Indices
+    n_jobs: int | None = field(default=None, kw_only=True)
 
     @property
     def layer(self) -> OutputLayer:
@@ -64,9 +66,10 @@ class Question:
     def decide(self, sets: Iterable[Iterable[int]], time_limit: float | None) -> list[Finding]:
         """Return evidence on label sets, and conflicts without the sum of the support where there are any."""
         asked = self.label_sets(sets)
-        evidence = decide(self.layer, asked, time_limit=time_limit, prepared=self.prepared)
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "time_limit": time_limit}
+        evidence = decide(self.layer, asked, prepared=self.prepared, **how)
         again = [k for k, e in enumerate(evidence) if e.conflict is not None and self.has_sum(e.conflict)]
-        plainly = decide(self.plain.layer, asked.take(again), time_limit=time_limit, prepared=self.plain)
+        plainly = decide(self.plain.layer, asked.take(again), prepared=self.plain, **how)
         for k, e in zip(again, plainly, strict=True):
             evidence[k] = evidence[k] if e.conflict is None else e
         return evidence
@@ -80,7 +83,8 @@ class Question:
         error = None if layer.offset_error is None else layer.offset_error[labels]
         some = replace(layer, weight=layer.weight[labels], offset=offset, offset_error=error)
         sets = read_label_sets([np.flatnonzero(np.isin(labels, self.active))], n)
-        evidence = decide(some, sets, time_limit=time_limit, prepared=prepare(some))[0]  # by rows alone
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "time_limit": time_limit}
+        evidence = decide(some, sets, prepared=prepare(some), **how)[0]  # by rows alone
         if evidence.conflict is None:
             return evidence
         rows = evidence.conflict
@@ -88,11 +92,11 @@ class Question:
         return Finding(conflict=np.sort(numbers))
 
 
-def ask(layer: OutputLayer, active: Indices) -> Question:
-    """Prepare the question if some input gives this label set."""
+def ask(layer: OutputLayer, active: Indices, n_jobs: int | None = None) -> Question:
+    """Prepare the question if some input gives this label set, to be answered on so many threads."""
     prepared = prepare(layer)
     plain = prepare(replace(layer, rule="topk")) if layer.rule == "sparsemax" else prepared
-    return Question(prepared, plain, active)
+    return Question(prepared, plain, active, n_jobs=n_jobs)
 
 
 def remaining(deadline: float) -> float:

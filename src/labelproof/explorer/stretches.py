@@ -15,7 +15,7 @@ from labelproof.proof.regions import OutputLayer
 from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.proof.stretch_bounds import StretchBounds
 from labelproof.stretching.measuring import measure
-from labelproof.stretching.search import SLACKS, find_evidence
+from labelproof.stretching.search import SLACKS, Asked, find_evidence
 
 __all__ = ["Known", "SetStretch", "Stretches", "know"]
 
@@ -113,7 +113,7 @@ class Stretches:
     def _measure(self, labels: tuple[int, ...]) -> SetStretch:
         sets = read_label_sets([list(labels)], self._layer.n_labels)
         with self._lock:
-            (found,) = find_evidence(self._bounds, sets, tolerance=TOLERANCE, n_jobs=1)
+            (found,) = find_evidence(Asked(self._bounds, TOLERANCE), sets, 1)
         examples, weights = found.mixture
         order = np.argsort(-weights, kind="stable")
         rows, multipliers = found.weighted

@@ -19,10 +19,10 @@ from labelproof.proof.measured_store import (
 from labelproof.proof.stretch_bar import Bar
 from labelproof.proof.stretch_result import Stretch
 
-__all__ = ["FORMAT", "load_stretch", "save_stretch"]
+__all__ = ["ARRAYS", "FORMAT", "load_stretch", "save_stretch"]
 
 FORMAT = "labelproof stretch"
-_ARRAYS = {
+ARRAYS = {
     "lower": np.float64,
     "upper": np.float64,
     "mixture_ptr": np.int64,
@@ -44,7 +44,7 @@ def save_stretch(result: Stretch, path: str | os.PathLike[str]) -> None:
 
 
 def _arrays(result: Stretch, prefix: str) -> dict[str, npt.NDArray[Any]]:
-    return sets_arrays(result.label_sets, prefix) | {prefix + name: getattr(result, name) for name in _ARRAYS}
+    return sets_arrays(result.label_sets, prefix) | {prefix + name: getattr(result, name) for name in ARRAYS}
 
 
 def load_stretch(path: str | os.PathLike[str], weight: Any, features: Any, *, bias: Any = None) -> Stretch:
@@ -86,7 +86,7 @@ def load_stretch(path: str | os.PathLike[str], weight: Any, features: Any, *, bi
 
 
 def _result(stored: Stored, prefix: str, bar: Bar[Stretch] | None) -> Stretch:
-    arrays: dict[str, Any] = take_arrays(stored.arrays, _ARRAYS, prefix)
+    arrays: dict[str, Any] = take_arrays(stored.arrays, ARRAYS, prefix)
     result = Stretch(stored.layer, stored.label_sets(prefix), stored.examples, **arrays, bar=bar)
     fault = result.frame_fault()
     if fault is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.arguments import whole_number
+from labelproof.foundation.engines import Engine, require_engine, require_threads
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import as_threads_are_free
 from labelproof.proof.labels import LabelSets
@@ -25,7 +26,7 @@ from labelproof.proof.parts import (
     write_run,
 )
 from labelproof.proof.regions import Domain, Rule, Ties
-from labelproof.search.engines import Engine, answers, block_of, part_size_of, require_engine, require_threads
+from labelproof.search.engines import answers, block_of, part_size_of
 from labelproof.search.questions import DecisionRule, Question, ask
 from labelproof.search.whitened import Candidates
 

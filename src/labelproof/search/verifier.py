@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+from labelproof.foundation.engines import Engine, require_engine, require_threads
 from labelproof.foundation.progress import progress_bar
 from labelproof.proof.regions import Domain, Rule, Ties
 from labelproof.proof.result import Verification
-from labelproof.search.engines import Engine, answers, block_of, part_size_of, require_engine, require_threads
+from labelproof.search.engines import answers, block_of, part_size_of
 from labelproof.search.findings import join
 from labelproof.search.questions import DecisionRule, ask
 
@@ -75,7 +76,7 @@ def verify(
         Threads; default: the cores that this process may use.
     engine
         Where to run: "local", on threads of this process, or "ray", on the cluster that this process is connected to
-        (see `labelproof.search.on_ray`), in blocks.
+        (see `labelproof.foundation.on_ray`), in blocks.
     time_limit
         Seconds for one label set, after which it is undecided; None for no limit.
     sample, seed

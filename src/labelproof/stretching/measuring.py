@@ -1,21 +1,24 @@
 """The front door: check the arguments, measure the bar, measure the sets, pack the evidence."""
 
-from numbers import Integral, Real
+import os
+from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from labelproof.foundation.engines import Engine, require_engine, require_threads
 from labelproof.foundation.progress import progress_bar
 from labelproof.proof.examples import Examples, each_row, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer, Rule, Ties, make_layer
-from labelproof.proof.stretch_bar import Bar, bar_rank, make_bar, predicted_sets
+from labelproof.proof.stretch_bar import bar_rank, make_bar, predicted_sets
 from labelproof.proof.stretch_bounds import StretchBounds
 from labelproof.proof.stretch_result import Stretch
-from labelproof.stretching.search import SLACKS, Evidence, find_evidence
+from labelproof.stretching.in_parts import find_in_parts
+from labelproof.stretching.packing import pack
+from labelproof.stretching.search import SLACKS, Asked
 
-__all__ = ["each_once", "flat_parts", "measure", "read_held_out", "stretch"]
+__all__ = ["each_once", "measure", "read_held_out", "stretch"]
 
 
 def stretch(
@@ -32,6 +35,8 @@ def stretch(
     alpha: float = 0.01,
     tolerance: float = 0.005,
     n_jobs: int | None = None,
+    engine: Engine = "local",
+    keep: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Stretch:
     """Measure how far beyond all mixtures of known inputs a model must go to predict each label set, with a proof.
@@ -60,8 +65,12 @@ def stretch(
         The share of predictions that may lie beyond the bar.
     tolerance
         How close the bounds of a set are brought, as a share of the upper one.
-    n_jobs, progress
-        As for `verify`.
+    n_jobs, engine, progress
+        As for `verify`; sets are measured in parts of a thousand, and neither threads nor engine change a bit of the
+        result.
+    keep
+        A folder for the parts that are done: the same call, made again after it was killed, goes on from there. It is
+        made if it is not there, and stays; delete it when you have what you want.
 
     Returns
     -------
@@ -81,13 +90,14 @@ def stretch(
     """
     if not (isinstance(tolerance, Real) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must be a number between 0 and 1, got {tolerance}")
-    if n_jobs is not None and not (isinstance(n_jobs, Integral) and n_jobs >= 1):
-        raise ValueError(f"n_jobs must be a positive number of threads, got {n_jobs}")
+    require_engine(engine)
+    require_threads(n_jobs)
     layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties)
     sets = read_label_sets(labels, layer.n_labels)
     examples = read_examples(features, layer.d)
-    how: dict[str, Any] = {"k": k, "alpha": alpha, "tolerance": float(tolerance), "n_jobs": n_jobs}
-    return measure(layer, sets, examples, calibration=calibration, **how, progress=progress)
+    how: dict[str, Any] = {"n_jobs": n_jobs, "engine": engine, "keep": keep, "progress": progress}
+    asked: dict[str, Any] = {"calibration": calibration, "k": k, "alpha": alpha, "tolerance": float(tolerance)}
+    return measure(layer, sets, examples, **asked, **how)
 
 
 def measure(
@@ -100,6 +110,8 @@ def measure(
     alpha: float = 0.01,
     tolerance: float = 0.005,
     n_jobs: int | None = None,
+    engine: Engine = "local",
+    keep: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Stretch:
     """Measure the stretch for a layer that is held already; see `stretch`."""
@@ -109,13 +121,14 @@ def measure(
     predicted = None if held_out is None else predicted_sets(layer, held_out, k=k)
     distinct, places = each_once(sets, predicted)
     with progress_bar("measuring", len(distinct), show=progress) as advance:
-        found = find_evidence(bounds, distinct, tolerance=tolerance, n_jobs=n_jobs, advance=advance)
+        how: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "keep": keep, "advance": advance}
+        found = find_in_parts(Asked(bounds, tolerance), distinct, **how)
     evidence = [found[place] for place in places]
     bar = None
     if held_out is not None and predicted is not None:
-        of_predictions = _pack(layer, predicted, examples, evidence[len(sets) :], None)
+        of_predictions = pack(layer, predicted, examples, evidence[len(sets) :])
         bar = make_bar(of_predictions, held_out, alpha, k if layer.rule == "topk" else None)
-    return _pack(layer, sets, examples, evidence[: len(sets)], bar)
+    return pack(layer, sets, examples, evidence[: len(sets)], bar)
 
 
 def _require_some_label(layer: OutputLayer, examples: Examples) -> None:
@@ -156,29 +169,3 @@ def each_once(sets: LabelSets, others: LabelSets | None) -> tuple[LabelSets, lis
     flat = [every[first[place]] for place in range(len(numbers))]
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return LabelSets(sets.n_labels, indptr, np.concatenate([np.empty(0, np.int64), *flat])), places
-
-
-def _pack(
-    layer: OutputLayer, sets: LabelSets, examples: Examples, evidence: list[Evidence], bar: Bar[Stretch] | None
-) -> Stretch:
-    mixtures = flat_parts([found.mixture[0] for found in evidence], np.int64)
-    weighted = flat_parts([found.weighted[0] for found in evidence], np.int64)
-    return Stretch(
-        layer,
-        sets,
-        examples,
-        np.array([found.lower for found in evidence], np.float64),
-        np.array([found.upper for found in evidence], np.float64),
-        *mixtures,
-        flat_parts([found.mixture[1] for found in evidence], np.float64)[1],
-        *weighted,
-        flat_parts([found.weighted[1] for found in evidence], np.float64)[1],
-        *flat_parts([found.conflict for found in evidence], np.int64),
-        bar,
-    )
-
-
-def flat_parts(parts: list[npt.NDArray[Any]], dtype: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return where each part ends in one array of all, after a 0, and that array."""
-    ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return ends, np.concatenate([np.empty(0, dtype), *parts]).astype(dtype)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.threads import in_threads
 from labelproof.proof.examples import Examples
 from labelproof.proof.regions import OutputLayer
 
@@ -43,17 +44,27 @@ def most_examples(n: int, n_labels: int) -> int:
     return min(n, max(LEAST_POOL, MOST_LOGITS // n_labels))
 
 
-def make_pool(layer: OutputLayer, examples: Examples, places: Indices, dtype: Any = np.float32) -> Pool:
-    """Compute the logits of some examples."""
+def make_pool(
+    layer: OutputLayer,
+    examples: Examples,
+    places: Indices,
+    dtype: Any = np.float32,
+    n_jobs: int | None = None,
+) -> Pool:
+    """Compute the logits of some examples, the same with any number of threads."""
     weight = np.ascontiguousarray(layer.weight.T.astype(dtype))
     beyond = np.empty((len(places), layer.n_labels), dtype)
-    for start in range(0, len(places), AT_ONCE):
+
+    def work(start: int) -> None:
         some = places[start : start + AT_ONCE]
         if examples.is_sparse:
             rows = examples.features[some] @ layer.weight.T - examples.centre @ layer.weight.T
             beyond[start : start + AT_ONCE] = rows
         else:
             beyond[start : start + AT_ONCE] = (examples.take(some) - examples.centre).astype(dtype) @ weight
+
+    for _ in in_threads(work, range(0, len(places), AT_ONCE), n_jobs):
+        pass
     scale = np.maximum(beyond.max(axis=0), -beyond.min(axis=0)).astype(np.float64)
     scale[~(scale > 0)] = 1.0
     return Pool(places, beyond, np.ascontiguousarray(beyond.T), scale)

@@ -22,7 +22,8 @@ from labelproof.proof.reach_result import Reach
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.stretch_bar import Bar, make_bar, predicted_sets
 from labelproof.proof.stretch_bounds import Weighted
-from labelproof.stretching.measuring import each_once, flat_parts, read_held_out
+from labelproof.stretching.measuring import each_once, read_held_out
+from labelproof.stretching.packing import flat_parts
 
 __all__ = ["Reached", "Whitening", "find_reach", "measure_reach", "whiten"]
 

@@ -6,7 +6,6 @@ mixture reaches is handed to the verifier, whose conflict proves the stretch inf
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from threading import local
@@ -16,20 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.foundation.compilation import announcing_compilation
-from labelproof.foundation.threads import in_threads, one_blas_thread, usable_cores
+from labelproof.foundation.threads import as_threads_are_free, in_threads, one_blas_thread
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.stretch_bounds import Mixture, StretchBounds, Weighted, exact_lower
 from labelproof.search.engine import decide
 from labelproof.stretching.covering_kernels import cover, scratch
 from labelproof.stretching.pool import Pool, centre_logits, make_pool, most_examples
 
-__all__ = ["Evidence", "find_evidence"]
+__all__ = ["Asked", "Evidence", "find_evidence"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 NOTHING: Indices = np.empty(0, np.int64)
 NO_WEIGHTS: Floats = np.empty(0)
 BLOCK = 64  # sets that are proven together
+FEWEST_BLOCKS = 8  # of sets, where there are so many: for the threads, however many there are
 MOST_ROUNDS = 80  # of the programme of one set
 POOLS = 12  # how often the pool may change
 VIOLATORS = 32  # examples that join for each set
@@ -75,17 +75,34 @@ _QUICK = _Effort(FAR, 2e-5, 2e-5)
 _CAREFUL = (_Effort(VERY_FAR, 1e-9, 1e-9), _Effort(VERY_FAR, 1e-9, 0.0))
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked of every set: its bounds, as close as ``tolerance`` says."""
+
+    bounds: StretchBounds
+    tolerance: float
+    pools: list[Pool] = field(default_factory=list)  # that of all examples, once some block of sets needs it
+
+    def every_example(self, n_jobs: int | None) -> Pool:
+        """Return the pool of all examples, which is made once."""
+        if not self.pools:
+            examples = self.bounds.examples
+            self.pools.append(make_pool(self.bounds.layer, examples, np.arange(len(examples)), n_jobs=n_jobs))
+        return self.pools[0]
+
+
 def find_evidence(
-    bounds: StretchBounds,
+    asked: Asked,
     sets: LabelSets,
-    *,
-    tolerance: float,
     n_jobs: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[Evidence]:
-    """Return proven bounds of the stretch of every set; ``advance`` is told how many sets are done."""
-    with announcing_compilation():
-        searcher = _Searcher(bounds, sets, tolerance, n_jobs)
+    """Return proven bounds of the stretch of every set, the same with any number of threads.
+
+    ``advance`` is told how many sets are done.
+    """
+    with announcing_compilation(), one_blas_thread():
+        searcher = _Searcher(asked, sets, n_jobs)
         searcher.search_pools(advance)
         left = len(searcher.far_from_done())
         searcher.prove_infinite()
@@ -97,9 +114,9 @@ def find_evidence(
 class _Searcher:
     """The state of one search: the best evidence of every set so far."""
 
-    def __init__(self, bounds: StretchBounds, sets: LabelSets, tolerance: float, n_jobs: int | None) -> None:
-        self.bounds, self.layer, self.examples, self.sets = bounds, bounds.layer, bounds.examples, sets
-        self.tolerance, self.n_jobs = tolerance, n_jobs
+    def __init__(self, asked: Asked, sets: LabelSets, n_jobs: int | None) -> None:
+        self.asked, self.bounds, self.tolerance = asked, asked.bounds, asked.tolerance
+        self.layer, self.examples, self.sets, self.n_jobs = self.bounds.layer, self.bounds.examples, sets, n_jobs
         self.evidence = [Evidence() for _ in range(len(sets))]
         self.centre = centre_logits(self.layer, self.examples)
         self.of_thread = local()
@@ -116,20 +133,24 @@ class _Searcher:
         pending = list(range(len(self.sets)))
         if not pending:
             return
-        wanted = self._violators(pending)[: capacity // 2] if capacity < n else NOTHING
+        wanted = self._violators(pending, n_jobs=self.n_jobs)[: capacity // 2] if capacity < n else NOTHING
         for _ in range(POOLS if capacity < n else 1):
             chosen = np.union1d(wanted, places[: max(0, capacity - len(wanted))])
-            with one_blas_thread() if self.n_jobs == 1 else nullcontext():
-                pool = make_pool(self.layer, self.examples, chosen)
+            pool = self._pool(chosen)
             work = partial(self._search_block, pool)
-            for some in in_threads(work, _parts(pending, self.n_jobs), self.n_jobs):
+            for some in in_threads(work, _parts(pending), self.n_jobs):
                 advance(sum(self.evidence[i].is_near(self.tolerance) for i in some))
             pending = [i for i in pending if not self.evidence[i].is_near(self.tolerance)]
-            violators = self._violators(pending) if len(chosen) < n else NOTHING
+            violators = self._violators(pending, n_jobs=self.n_jobs) if len(chosen) < n else NOTHING
             new = violators[~np.isin(violators, chosen)][: capacity // 2]
             if not len(new):
                 break
             wanted = np.concatenate([new, wanted[~np.isin(wanted, new)]])[:capacity]
+
+    def _pool(self, chosen: Indices) -> Pool:
+        if len(chosen) == len(self.examples):
+            return self.asked.every_example(self.n_jobs)
+        return make_pool(self.layer, self.examples, chosen, n_jobs=self.n_jobs)
 
     def prove_infinite(self) -> None:
         """Ask the verifier about the sets that no mixture was found for."""
@@ -154,7 +175,7 @@ class _Searcher:
     def _search_one(self, effort: _Effort, i: int) -> None:
         candidates = np.union1d(self.evidence[i].mixture[0], self._violators([i], CANDIDATES))
         for _ in range(POOLS):
-            pool = make_pool(self.layer, self.examples, candidates, np.float64)
+            pool = make_pool(self.layer, self.examples, candidates, np.float64, n_jobs=1)
             self._keep([i], [self._cover(pool, effort, i)])
             more = np.union1d(candidates, self._violators([i], CANDIDATES))
             if self.evidence[i].is_near(self.tolerance) or len(more) == len(candidates):
@@ -179,15 +200,22 @@ class _Searcher:
         for i, (mixture, weighted), low, high in zip(some, guesses, lowers.tolist(), uppers.tolist(), strict=True):
             self.evidence[i] = self.evidence[i].or_better(Evidence(low, high, mixture, weighted))
 
-    def _violators(self, which: Sequence[int], most: int = VIOLATORS) -> Indices:
+    def _violators(self, which: Sequence[int], most: int = VIOLATORS, n_jobs: int | None = 1) -> Indices:
         """Return the examples that lie farthest on the weighted labels of some sets, those of the most sets first."""
         found, most = [NOTHING], min(most, len(self.examples))
         for start in range(0, len(which), PRICED):
             directions = np.array([self._direction(i) for i in which[start : start + PRICED]]).T  # (d, n_sets)
-            products = np.concatenate([np.asarray(block @ directions) for block in self.examples.blocks()])
+            products = np.concatenate(self._products(directions, n_jobs))
             found += [np.argpartition(-column, most - 1)[:most] for column in np.ascontiguousarray(products.T)]
         examples, counts = np.unique(np.concatenate(found), return_counts=True)
         return examples[np.argsort(-counts, kind="stable")]
+
+    def _products(self, directions: Floats, n_jobs: int | None) -> list[Floats]:
+        def work(block: Any) -> Floats:
+            return np.asarray(block @ directions)
+
+        blocks = self.examples.blocks()
+        return [work(block) for block in blocks] if n_jobs == 1 else list(as_threads_are_free(work, blocks, n_jobs))
 
     def _direction(self, i: int) -> Floats:
         """Return the gradient of a set's weighted logits; without weighted labels, of the sum of its active ones."""
@@ -250,6 +278,6 @@ def _even(theta: Floats, signs: Floats) -> Floats:
     return whole
 
 
-def _parts(items: list[int], n_jobs: int | None) -> list[list[int]]:
-    size = min(BLOCK, max(1, -(-len(items) // (n_jobs or usable_cores()))))
+def _parts(items: list[int]) -> list[list[int]]:
+    size = min(BLOCK, max(1, -(-len(items) // FEWEST_BLOCKS)))
     return [items[start : start + size] for start in range(0, len(items), size)]

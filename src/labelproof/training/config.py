@@ -10,6 +10,7 @@ from torch import nn
 from labelproof.decisions.tuning import set_metric
 from labelproof.encoders import KINDS
 from labelproof.encoders.options import did_you_mean
+from labelproof.foundation.engines import Engine
 from labelproof.metrics import by_name
 from labelproof.training import choices
 from labelproof.training.recipe.budget import parse_budget
@@ -217,6 +218,7 @@ class TrainerConfig(Section):
     devices: PositiveInt = 1
     num_nodes: PositiveInt = 1
     strategy: str = "auto"
+    engine: Engine = "local"
     tensorboard: bool = False
 
     @field_validator("precision", mode="before")
@@ -254,12 +256,12 @@ class TrainConfig(Section):
         coefficients, length], scale, start), "gaussian" (k, slack, columns, seed, scale, start), "harmonic" (k, slack,
         random, seed, scale, start), "dft" (k, slack, order, nodes, scale, start), "bottleneck" (d, bias, start),
         "linear" (relu, bias, start) or "svm" (C). Where k is not given it is the most active labels of a training
-        example; "guaranteed" then lowers it to what fits, and warns. "svm" is a linear
-        support vector machine for each label on an encoder that trains nothing: it is solved, and neither the loss
-        nor the trainer's options matter. Where C is not given the validation part chooses it. "auto" (metric, budget)
-        is the recipe: views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and
-        encoder, loss, decision (but require_predictable) and trainer (but its seed) do not matter. Where no kind is
-        given it is "auto", unless something else is given that the recipe would choose itself; then it is "dft".
+        example; "guaranteed" then lowers it to what fits, and warns. "svm" is a linear support vector machine for each
+        label on an encoder that trains nothing: it is solved, and neither the loss nor the trainer's options matter,
+        but its engine. Where C is not given the validation part chooses it. "auto" (metric, budget) is the recipe:
+        views, members, blend and thresholds are chosen on out-of-fold scores of the training part, and encoder, loss,
+        decision (but require_predictable) and trainer (but its seed) do not matter. Where no kind is given it is
+        "auto", unless something else is given that the recipe would choose itself; then it is "dft".
     loss
         ``kind`` "bce", "focal", "asl", "apl", "hill", "splc", "zlpr", "two-way", "soft-top-k", "sigmoid-f1",
         "unbounded-f1", "confusion", "sparsemax", "entmax" or "pick-all-labels".
@@ -271,7 +273,9 @@ class TrainConfig(Section):
     trainer
         Epochs, batches, learning rates, early stopping, seed, precision and devices. ``optimizer`` "lbfgs" is for
         linear heads on encoders that train nothing: all examples at once, the loss and ½ ``weight_decay`` times the
-        squared weights, at most ``epochs`` iterations; batches, rates and patience do not matter.
+        squared weights, at most ``epochs`` iterations; batches, rates and patience do not matter. ``engine`` "ray":
+        the labels of a head "svm" are solved on the Ray cluster that this process is connected to, or that
+        RAY_ADDRESS names, with the same numbers as here.
 
     Examples
     --------

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse
 
-__all__ = ["dense_svms"]
+__all__ = ["dense_svms", "labels_at_once"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -53,12 +53,17 @@ def dense_svms(
     X = np.column_stack([features, np.ones(n)])
     W = np.zeros((n_labels, X.shape[1])) if start is None else start.copy()
     columns = scipy.sparse.csc_array(labels)
-    size = max(1, MOST_NUMBERS // max(n, 1))
+    size = labels_at_once(n)
     for first in range(0, n_labels, size):
         block = slice(first, min(first + size, n_labels))
         Y = np.where(columns[:, block].toarray(), 1.0, -1.0)
         W[block] = _solve(X, Y, cost, tolerance, W[block])
     return W[:, :-1], W[:, -1]
+
+
+def labels_at_once(n_examples: int) -> int:
+    """Return how many labels are solved together."""
+    return max(1, MOST_NUMBERS // max(n_examples, 1))
 
 
 def _solve(X: Floats, Y: Floats, cost: float, tolerance: float, W: Floats) -> Floats:

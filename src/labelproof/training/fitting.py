@@ -137,6 +137,8 @@ def fit(
 
 def _require_one_device_without_batches(config: TrainConfig) -> None:
     """Refuse several devices for what is not trained by batches in one run, and so cannot be shared among them."""
+    if config.trainer.engine != "local" and config.head.kind != "svm":
+        raise ValueError(f"trainer.engine 'ray' goes with head.kind svm only, got {config.head.kind}")
     n_devices = config.trainer.devices * config.trainer.num_nodes
     without = {
         f"head.kind {config.head.kind}": config.head.kind in ("auto", "svm"),
@@ -245,7 +247,8 @@ def _solve(
     if not isinstance(head, LinearHead):
         raise TypeError(f"head must be linear, got {type(head).__name__}")
     validation = examples.get("validation")
-    cost, row = solve(module.encoder, head, examples["training"], validation, config.head.C, progress=progress)
+    how: dict[str, Any] = {"engine": config.trainer.engine, "progress": progress}
+    cost, row = solve(module.encoder, head, examples["training"], validation, config.head.C, **how)
     return config.model_copy(update={"head": config.head.model_copy(update={"C": cost})}), [row]
 
 

@@ -5,30 +5,23 @@ import time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 import torch
-from rich.console import Console
-from rich.progress import track
 
 from labelproof.decisions import Threshold
 from labelproof.encoders import Encoder
-from labelproof.foundation.threads import one_blas_thread
+from labelproof.foundation.engines import Engine
 from labelproof.metrics import by_name
-from labelproof.parallel.dispatch import share
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
-from labelproof.training.dense_svm import dense_svms
 from labelproof.training.heads import LinearHead
-from labelproof.training.kernels import svm_labels
+from labelproof.training.svm_blocks import Solution, solutions
 
 __all__ = ["COSTS", "choose_cost", "feature_matrix", "linear_svms", "solve"]
 
 COSTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 MOST_LABELS = 200  # on which C is chosen
-LABELS_AT_ONCE = 64
 TOLERANCE, ROUGH = 1e-2, 1e-1  # of the slopes of the dual problem; the second to choose C
-MOST_PASSES = 1000
 DENSE = 0.5  # share of numbers that are not 0, from which on products of matrices are faster
 
 
@@ -39,6 +32,7 @@ def solve(
     validation: Examples | None,
     cost: float | None,
     *,
+    engine: Engine = "local",
     progress: bool = False,
 ) -> tuple[float, Row]:
     """Give each label of a head the weights of its linear support vector machine.
@@ -53,6 +47,8 @@ def solve(
         Examples; the second say what C is where it is None.
     cost
         C: how much a wrong score costs, against the size of the weights.
+    engine
+        "local", or "ray": blocks of labels are tasks of a cluster, with the same numbers.
     progress
         Draw a progress bar on standard error.
 
@@ -66,8 +62,10 @@ def solve(
         raise ValueError("head 'svm' is solved for features as they are: the encoder must train nothing (hidden: null)")
     features = feature_matrix(encoder, training)
     if cost is None:
-        cost = choose_cost(features, training.labels, validation and feature_matrix(encoder, validation), validation)
-    weight, bias = _solved(features, training.labels, cost, progress=progress)
+        held_out = validation and feature_matrix(encoder, validation)
+        cost = choose_cost(features, training.labels, held_out, validation, engine=engine)
+    how: dict[str, Any] = {"n_jobs": torch.get_num_threads(), "engine": engine, "progress": progress}
+    ((weight, bias),) = solutions(features, training.labels, [cost], tolerance=TOLERANCE, **how)
     with torch.no_grad():
         head.output.weight.copy_(torch.from_numpy(weight))
         head.output.bias.copy_(torch.from_numpy(bias))
@@ -88,18 +86,9 @@ def feature_matrix(encoder: Encoder, examples: Examples, *, batch_size: int = 25
     return matrix.toarray() if matrix.nnz > DENSE * math.prod(matrix.shape) else matrix
 
 
-def _solved(
-    features: Any, labels: Any, cost: float, *, tolerance: float = TOLERANCE, progress: bool = False
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
-    """Return weights and biases, by the method that suits sparse or dense features."""
-    if scipy.sparse.issparse(features):
-        return linear_svms(features, labels, cost, tolerance=tolerance, progress=progress)
-    with one_blas_thread():
-        weight, bias = dense_svms(features, labels, cost)
-    return weight.astype(np.float32), bias
-
-
-def choose_cost(features: Any, labels: Any, held_out: Any, validation: Examples | None) -> float:
+def choose_cost(
+    features: Any, labels: Any, held_out: Any, validation: Examples | None, *, engine: Engine = "local"
+) -> float:
     """Return the C of `COSTS` with the best micro-F1 on held-out examples, for 200 labels if there are more.
 
     Without held-out examples it is 1.
@@ -110,17 +99,16 @@ def choose_cost(features: Any, labels: Any, held_out: Any, validation: Examples 
     some = np.sort(np.random.default_rng(0).permutation(n_labels)[:MOST_LABELS])
     truth, metric = validation.labels[:, some], by_name("micro-f1")
     found = {}
-    for cost in COSTS:
-        weight, bias = _solved(features, labels[:, some], cost, tolerance=ROUGH)
+    how: dict[str, Any] = {"n_jobs": torch.get_num_threads(), "engine": engine}
+    solved = solutions(features, labels[:, some], COSTS, tolerance=ROUGH, **how)
+    for cost, (weight, bias) in zip(COSTS, solved, strict=True):
         scores = held_out @ weight.T.astype(np.float64) + bias
         rule = Threshold(metric="micro-f1").fit(truth, scores)
         found[cost] = metric(truth, rule.decide(scores))
     return max(found, key=lambda cost: found[cost])
 
 
-def linear_svms(
-    features: Any, labels: Any, cost: float, *, tolerance: float = TOLERANCE, progress: bool = False
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+def linear_svms(features: Any, labels: Any, cost: float, *, tolerance: float = TOLERANCE) -> Solution:
     """Return weights and biases of a linear support vector machine (squared hinge loss) for each label.
 
     As in liblinear, the bias is the weight of a feature that is 1 everywhere.
@@ -135,8 +123,6 @@ def linear_svms(
         C, positive.
     tolerance
         Of the slopes of the dual problem.
-    progress
-        Draw a progress bar on standard error.
 
     Returns
     -------
@@ -150,20 +136,8 @@ def linear_svms(
     >>> weight.round(3), bias.round(3)  # ½w² + 2(1 - w)² is least at 4/5
     (array([[0.8]], dtype=float32), array([0.]))
     """
-    columns = scipy.sparse.csc_array(labels)
-    n_labels, n_features = labels.shape[1], features.shape[1]
-    indptr, ids = features.indptr.astype(np.int64), features.indices.astype(np.int64)
-    weight, bias = np.empty((n_labels, n_features), np.float32), np.empty(n_labels)
-    ends, rows = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
-    starts = range(0, n_labels, LABELS_AT_ONCE)
-    console = Console(stderr=True)
-    for first in track(starts, "solving", console=console, transient=True) if progress else starts:
-        last = min(first + LABELS_AT_ONCE, n_labels)
-        given = indptr, ids, features.data, ends[first : last + 1], rows, float(cost), tolerance, MOST_PASSES
-        work = (last - first) * max(features.nnz, 1)
-        outputs = weight[first:last], bias[first:last]
-        share(svm_labels, *given, *outputs, n_items=last - first, n_numbers=work, n_threads=torch.get_num_threads())
-    return weight, bias
+    (found,) = solutions(features, labels, [cost], tolerance=tolerance, n_jobs=torch.get_num_threads())
+    return found
 
 
 def _mean_loss(features: Any, labels: Any, weight: Any, bias: Any) -> float:

@@ -58,6 +58,7 @@ trainer:
   accelerator: auto         # auto, cpu, gpu
   devices: 1                # of each machine
   num_nodes: 1              # machines; the same command is given on each
+  engine: local             # ray: the labels of a head svm are solved on a Ray cluster, that of RAY_ADDRESS
   strategy: auto            # auto, ddp
   tensorboard: false        # write logs for TensorBoard, if it is installed
 """
