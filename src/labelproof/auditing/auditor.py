@@ -184,7 +184,7 @@ def audit(
     how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}
     stretched = None
     if real is not None and v.layer.rule != "sparsemax":
-        stretched = stretch_of_data(v.layer, judged, real, k=assumed.size, narrow=narrow, **how)
+        stretched = stretch_of_data(v.layer.dense(), judged, real, k=assumed.size, narrow=narrow, **how)
     reached = reach_of_data(v, real, **how) if reach else None
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)

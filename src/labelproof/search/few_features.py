@@ -20,7 +20,7 @@ from labelproof.proof.sparse_weights import row_blocks
 from labelproof.search.findings import Finding
 from labelproof.search.time_limits import now, out_of_time, time_left
 
-__all__ = ["has_features_to_spare", "search_few_features", "searches_in_columns"]
+__all__ = ["as_searched", "has_features_to_spare", "search_few_features", "searches_in_columns"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -48,6 +48,11 @@ def searches_in_columns(layer: OutputLayer) -> bool:
     if layer.low is None and layer.high is None:
         return bool(layer.balls)
     return bool(layer.balls) or has_features_to_spare(layer) or (layer.sparse is not None and layer.d > WIDE)
+
+
+def as_searched(layer: OutputLayer) -> OutputLayer:
+    """Return a layer with sparse weights in an array, unless it is searched with few columns at a time."""
+    return layer if searches_in_columns(layer) or has_features_to_spare(layer) else layer.dense()
 
 
 def search_few_features(
