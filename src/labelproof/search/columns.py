@@ -9,6 +9,7 @@ or infinite the offset is one more column, and inputs are its multiples. Nothing
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,7 @@ class _Problem:
     level: int = 0
     threshold: float = 0.0  # where the threshold would be without rows, over STEEP
     state: ScaledPoints | None = None  # of the search among multiples of inputs
+    deadline: float = inf
 
 
 class ColumnSearch:
@@ -99,6 +101,7 @@ class ColumnSearch:
         if self.layer.rule == "sparsemax" and not len(active):  # no support sums to 1/t
             return Finding(conflict=np.array([self.layer.n_labels + 2]), multipliers=(Fraction(1),))
         problem = self._start(active)
+        problem.deadline = deadline
         for _ in range(MOST_ROUNDS):
             stop_after(deadline)
             near = self._solve(problem)
@@ -177,7 +180,7 @@ class ColumnSearch:
         if self.layer.has_threshold:
             parts.append(-STEEP * scale[:, None])
         state.add(np.concatenate(parts, axis=1))
-        return state.solve()
+        return state.solve(problem.deadline)
 
     def _solve_once(self, problem: _Problem) -> Nearest:
         """Find the nearest point for the rows and columns of a problem, and keep its multipliers as a start."""
@@ -195,8 +198,8 @@ class ColumnSearch:
             row, target = self._sum(problem, columns)
             G, t, is_equal = np.vstack([G, row]), np.append(t, target), np.append(is_equal, True)
         middle, low, high = box
-        start, tolerance = problem.lam[: len(t)], 0.1 * self._margin(problem)
-        near = nearest_point(G, t, Box(middle, theta, low, high), start, is_equal, tolerance=tolerance)
+        start, how = problem.lam[: len(t)], {"tolerance": 0.1 * self._margin(problem), "deadline": problem.deadline}
+        near = nearest_point(G, t, Box(middle, theta, low, high), start, is_equal, **how)
         problem.lam = np.append(near.multipliers, np.zeros(len(rows) + 1 - len(t)))
         return near
 

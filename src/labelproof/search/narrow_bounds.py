@@ -16,6 +16,7 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import Witness
 from labelproof.search.engine import decide
+from labelproof.search.few_features import searches_in_columns
 from labelproof.search.findings import Finding
 
 __all__ = ["decide_narrow_first"]
@@ -52,7 +53,7 @@ def decide_narrow_first(
 
 def _narrow_columns(layer: OutputLayer) -> Indices:
     """Return the features whose bounds are close together, but not the same."""
-    if layer.low is None or layer.high is None or layer.balls or layer.sparse is not None:
+    if layer.low is None or layer.high is None or layer.sparse is not None or searches_in_columns(layer):
         return np.empty(0, np.int64)
     with np.errstate(over="ignore"):
         width = layer.high - layer.low
