@@ -222,8 +222,8 @@ def test_a_matrix_whose_inverse_takes_too_long_is_not_inverted(clock, monkeypatc
     layer = make_layer(gaussian(30, 20))
     rows = many_bits.ExtendedRows(layer, propose.search_system(layer))
     active, start = np.arange(5), np.arange(10)
-    outcome, *_ = many_bits.search_extended(rows, active, start, 384, deadline_after(1.0))
+    outcome, *_ = many_bits.search_extended(rows, 384, active, start, deadline_after(1.0))
     assert outcome in {0, 1}
     monkeypatch.setattr(many_bits, "SECONDS_OF_AN_INVERSE", 1.0)
     with pytest.raises(OutOfTimeError):
-        many_bits.search_extended(rows, active, start, 384, deadline_after(1.0))
+        many_bits.search_extended(rows, 384, active, start, deadline_after(1.0))

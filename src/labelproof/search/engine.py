@@ -17,6 +17,7 @@ from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.column_engine import decide_by_columns
+from labelproof.search.doubled import DoubledRows, search_doubled
 from labelproof.search.exact import float_witness, point_witness, settle
 from labelproof.search.few_features import (
     first_features,
@@ -44,6 +45,7 @@ FIRST = 48  # label sets that show which rows matter
 SMALL = 16  # up to this width exact arithmetic is as fast as any
 SECONDS_A_NUMBER = 4e-8  # to prove a conflict, for each number in its rows
 SECONDS_OF_A_SOLUTION = 5e-8  # to prove a conflict of one row exactly; n³ as many for n rows
+Finer = Callable[[Indices, Indices, float], tuple[int, list[Fraction], Indices]]
 MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended precision
 
 
@@ -59,6 +61,7 @@ class Prepared:
     layer: OutputLayer
     system: SearchSystem
     floats: FloatRows
+    doubled: DoubledRows
     extended: ExtendedRows
 
 
@@ -66,7 +69,7 @@ def prepare(layer: OutputLayer) -> Prepared:
     """Scale a layer's rows for search and proof; of sparse weights this makes dense copies."""
     layer = layer.dense()
     system = search_system(layer)
-    return Prepared(layer, system, float_rows(layer), ExtendedRows(layer, system))
+    return Prepared(layer, system, float_rows(layer), DoubledRows(layer, system), ExtendedRows(layer, system))
 
 
 def decide(
@@ -256,11 +259,12 @@ def _finer_searches(
         return
     guesses = search_one(job.layer, job.system, one, start, deadline)
     yield _prove(job, one, guesses, deadline - now())[0], guesses.rows[0]
-    if job.system.rows.size > MOST_EXTENDED or len(job.system.fixed):
-        return
+    finer: list[Finer] = [partial(search_doubled, job.doubled)]
+    if job.system.rows.size <= MOST_EXTENDED and not len(job.system.fixed):
+        finer += [partial(search_extended, job.extended, bits) for bits in (384, 768, 1536)]
     rows = guesses.rows[0]
-    for bits in (384, 768, 1536):
-        outcome, point, rows = search_extended(job.extended, one[0], rows, bits, deadline)
+    for search_again in finer:
+        outcome, point, rows = search_again(one[0], rows, deadline)
         if outcome == 1:
             yield _prove_witness(job, one, point_witness(job.layer, job.system, one[0], point)), rows
         elif outcome == 0:

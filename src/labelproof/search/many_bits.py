@@ -79,7 +79,7 @@ class ExtendedRows:
 
 
 def search_extended(
-    rows: ExtendedRows, active: Indices, start: Indices, bits: int, deadline: float
+    rows: ExtendedRows, bits: int, active: Indices, start: Indices, deadline: float
 ) -> tuple[int, list[Fraction], Indices]:
     """Search for one label set in ``bits`` bits; weak rows are taken as strict ones, equalities are not known.
 

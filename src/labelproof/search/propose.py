@@ -17,7 +17,7 @@ from labelproof.proof.rounding import times_power_of_two
 from labelproof.proof.sparse_weights import largest_of_rows
 from labelproof.search.time_limits import STEPS_A_SECOND, OutOfTimeError, deadline_after, steps_before, stop_after
 
-__all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
+__all__ = ["Guesses", "SearchSystem", "extra_columns", "hot_rows", "search", "search_one", "search_system"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -81,7 +81,7 @@ class Guesses:
 
 def search_system(layer: OutputLayer) -> SearchSystem:
     """Scale the rows of a layer for the search, some at a time: so they stay in the processor's cache."""
-    n, extra = layer.n_labels, _extra_columns(layer)
+    n, extra = layer.n_labels, extra_columns(layer)
     width = layer.d + extra.shape[1]
     step = max(16, NUMBERS_AT_ONCE // width)
     parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
@@ -116,7 +116,7 @@ def search_system(layer: OutputLayer) -> SearchSystem:
     )
 
 
-def _extra_columns(layer: OutputLayer) -> Floats:
+def extra_columns(layer: OutputLayer) -> Floats:
     """Return the columns of label rows for scale and threshold, as far as there are any."""
     n, columns = layer.n_labels, [np.empty((layer.n_labels, 0))]
     if not layer.is_cone:  # on a cone, scaling x meets sparsemax's sum
