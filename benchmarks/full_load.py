@@ -3,7 +3,8 @@
     python benchmarks/full_load.py
 
 Writes benchmarks/results/full_load.md. Floats do not have the digits for these sets: the verdicts are found in twice
-their digits, or in hundreds of bits, and proven exactly. The theorem that all of them are argmaxable is about the ideal matrix.
+their digits, or in hundreds of bits, and proven exactly. The theorem that all of them are argmaxable is about the ideal
+matrix.
 """
 
 import time

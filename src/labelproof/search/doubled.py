@@ -37,6 +37,8 @@ class DoubledRows:
     def rows(self) -> Floats | None:
         """Labels first, then bounds of one coordinate by 0; None where floats do not hold them, or there are others."""
         layer, system, n = self.layer, self.system, self.layer.n_labels
+        if system.rows.size > MOST_NUMBERS:
+            return None
         bounds = system.rows[n:]
         is_exact = layer.offset_error is None or not layer.offset_error.any()
         if not is_exact or (np.count_nonzero(bounds, axis=1) > 1).any() or len(system.fixed):
