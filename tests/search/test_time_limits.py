@@ -151,10 +151,10 @@ def test_a_conflict_is_not_solved_exactly_without_the_time_for_it(clock, monkeyp
 
 
 def test_a_narrow_layer_that_there_is_no_time_to_prepare_is_not_made(clock, monkeypatch):
-    monkeypatch.setattr(few_features, "SECONDS_OF_A_WEIGHT", 1.0)
+    monkeypatch.setattr(few_features, "SECONDS_OF_A_NUMBER", 1.0)
     layer, sets = make_layer(gaussian(2, 50)), read_label_sets([[0]], 2)
-    answers = few_features.search_few_features(layer, np.arange(4), sets, lambda *_: pytest.fail("asked"), 7.9)
-    assert [answer.reason for answer in answers] == ["no proof within the time limit of 7.9 s"]
+    answers = few_features.search_few_features(layer, np.arange(4), sets, lambda *_: pytest.fail("asked"), 23.9)
+    assert [answer.reason for answer in answers] == ["no proof within the time limit of 23.9 s"]
 
 
 def test_points_of_few_columns_are_given_up_at_the_deadline(clock):

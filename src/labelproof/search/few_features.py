@@ -30,7 +30,7 @@ NEW_FEATURES = 128  # that break conflicts and join in a round
 MOST_ROUNDS = 30
 MOST_ROWS = 2500  # of a conflict that are worth an attempt at a proof
 SECONDS_OF_A_DEPENDENCE = 3e-10  # of one row and one feature; n² times as many of n rows
-SECONDS_OF_A_WEIGHT = 5e-8  # of a narrow layer, to make it ready
+SECONDS_OF_A_NUMBER = 6e-8  # of a narrow layer and of the square matrices of its search, to make them ready
 TINY = 1e-12  # sums that cancel to this share are taken for 0
 
 
@@ -80,7 +80,8 @@ def search_few_features(
     seconds = time_left(time_limit, start, len(sets))
     for _ in range(MOST_ROUNDS):
         start, n_asked = now(), len(left)
-        if seconds is not None and seconds * n_asked < SECONDS_OF_A_WEIGHT * layer.n_labels * len(kept):
+        ready = SECONDS_OF_A_NUMBER * (layer.n_labels + len(kept)) * len(kept)
+        if seconds is not None and seconds * n_asked < ready:
             seconds = 0.0  # there is no time to make the narrow layer ready
             break
         found = decide(_narrow(layer, kept), sets.take(left), seconds)
