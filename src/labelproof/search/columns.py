@@ -7,9 +7,11 @@ If they do not, the columns with the largest p_j join, or the margin asked for i
 or infinite the offset is one more column, and inputs are its multiples. Nothing returned here is trusted.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +38,7 @@ TINY = 1e-10  # sums that cancel to this share are taken for 0
 STEEP = 10.0  # the threshold's column is so many times a feature's
 DIVERGES = 1e7  # multipliers that large belong to a conflict
 CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
+NUMBERS_AT_ONCE = 2**20  # of the points that memory is taken for
 LEAST_WEIGHT = 2.0**-36  # multipliers below this share of the largest are left out
 
 
@@ -55,6 +58,23 @@ class _Problem:
     deadline: float = inf
 
 
+class _Zeros:
+    """Arrays of zeros for points, some at a time: in one piece, new memory takes a fraction of the time."""
+
+    def __init__(self, d: int) -> None:
+        self._d, self._lock = d, Lock()
+        self._left: Iterator[Floats] = iter(())
+
+    def take(self) -> Floats:
+        """Return an array (d,) that nobody else has."""
+        with self._lock:
+            point = next(self._left, None)
+            if point is None:
+                self._left = iter(np.zeros((max(1, NUMBERS_AT_ONCE // self._d), self._d)))
+                point = next(self._left)
+            return point
+
+
 class ColumnSearch:
     """A layer, made ready to be searched."""
 
@@ -68,6 +88,7 @@ class ColumnSearch:
         self.part = np.full(d, len(layer.balls))  # the ball of each column
         self.centre = np.clip(np.zeros(d), self.low, self.high)
         self.base = self.centre.copy()  # where a column is left out
+        self._moves_base, self._points = bool(self.base.any()), _Zeros(d)
         self.radii = np.array([ball.radius for ball in layer.balls])
         for k, ball in enumerate(layer.balls):
             self.part[ball.start : ball.stop] = k
@@ -217,6 +238,8 @@ class ColumnSearch:
         return row / size, target / size
 
     def _is_inside(self, problem: _Problem, x: Floats) -> bool:
+        if not len(self.radii):
+            return True
         away = x[: len(problem.columns)] - self.centre[problem.columns]
         part = self.part[problem.columns]
         norms = np.array([np.linalg.norm(away[part == k]) for k in range(len(self.radii))])
@@ -246,7 +269,9 @@ class ColumnSearch:
         return True
 
     def _witness(self, problem: _Problem, v: Floats) -> Floats:
-        columns, x = problem.columns, self.base.copy()
+        columns, x = problem.columns, self._points.take()
+        if self._moves_base:
+            x[:] = self.base
         few = v[: len(columns)]
         if self.is_scaled and self.offset is not None:
             few = few / max(v[len(columns)], 1e-6 * np.abs(v).max(initial=1e-300))
