@@ -2,8 +2,9 @@
 
     python benchmarks/full_load.py
 
-Writes benchmarks/results/full_load.md. Floats do not have the digits for these sets: the verdicts are found in
-hundreds of bits and proven exactly. The theorem that all of them are argmaxable is about the ideal matrix.
+Writes benchmarks/results/full_load.md. Floats do not have the digits for these sets: the verdicts are found in twice
+their digits, or in hundreds of bits, and proven exactly. The theorem that all of them are argmaxable is about the ideal
+matrix.
 """
 
 import time
@@ -15,7 +16,7 @@ import labelproof as lp
 from labelproof.theory.dft import dft_matrix
 
 RESULTS = Path(__file__).parent / "results"
-ROWS = [(8921, 10, 5), (8921, 20, 5), (8921, 40, 5)]
+ROWS = [(8921, 10, 5), (8921, 20, 5), (8921, 40, 5), (8921, 80, 5)]
 
 
 def main() -> None:

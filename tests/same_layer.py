@@ -56,7 +56,19 @@ def write_hugging_face(folder):
     return folder / "hf"
 
 
-def write_skops(folder):
+def write_sparse_parts(folder):
+    from labelproof.importers.tables import arrays_of_weight
+
+    parts = arrays_of_weight(scipy.sparse.csr_array(WEIGHT))
+    np.savez(folder / "parts.npz", **parts, bias=BIAS, label_names=np.array(NAMES))
+    return folder / "parts.npz"
+
+
+def write_sparse_skops(folder):
+    return write_skops(folder, sparse=True)
+
+
+def write_skops(folder, sparse=False):
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.preprocessing import LabelBinarizer
@@ -67,6 +79,8 @@ def write_skops(folder):
     model.fit(np.eye(4, 2), np.eye(4, dtype=int))
     for estimator, row, bias in zip(model.estimators_, WEIGHT, BIAS, strict=True):
         estimator.coef_, estimator.intercept_ = row[None], np.array([bias])
+        if sparse:
+            estimator.sparsify()
     model.label_binarizer_ = LabelBinarizer().fit(np.eye(4, dtype=int))
     model.label_binarizer_.classes_ = names
     io.dump(model, folder / "m.skops")
@@ -122,7 +136,9 @@ EVERY_FORMAT = {
     "safetensors": (write_safetensors, False),
     "checkpoint": (write_checkpoint, False),
     "Hugging Face": (write_hugging_face, True),
+    "npz of a sparse weight": (write_sparse_parts, True),
     "skops": (write_skops, True),
+    "skops of sparse weights": (write_sparse_skops, True),
     "ONNX": (write_onnx, False),
     "Keras": (write_keras, False),
     "PECOS": (write_pecos, False),

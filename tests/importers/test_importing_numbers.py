@@ -7,6 +7,7 @@ import scipy.sparse
 from labelproof.decisions import Threshold
 from labelproof.errors import DataFormatError, LabelproofError, ModelFormatError
 from labelproof.importers import ImportedLayer, layer_of, read_layer
+from labelproof.importers.tables import arrays_of_weight
 
 RNG = np.random.default_rng(0)
 W = RNG.normal(size=(5, 3))
@@ -78,8 +79,47 @@ def test_the_weight_key_decides_between_matrices(tmp_path):
 def test_the_bias_or_the_number_of_labels_says_which_side_of_a_sparse_matrix_is_the_labels(tmp_path, form, turned):
     sparse = W * (W > 0)
     scipy.sparse.save_npz(tmp_path / "w.npz", scipy.sparse.coo_array(sparse.T if turned else sparse).asformat(form))
-    np.testing.assert_array_equal(read_layer(tmp_path / "w.npz", bias=B).weight, sparse)
-    np.testing.assert_array_equal(read_layer(tmp_path / "w.npz", n_labels=5).weight, sparse)
+    found = read_layer(tmp_path / "w.npz", bias=B).weight
+    assert found.format == "csr"
+    np.testing.assert_array_equal(found.toarray(), sparse)
+    np.testing.assert_array_equal(read_layer(tmp_path / "w.npz", n_labels=5).weight.toarray(), sparse)
+
+
+def test_a_sparse_weight_is_saved_in_parts_beside_its_bias_names_and_thresholds(tmp_path):
+    sparse, names = scipy.sparse.csr_array(W * (W > 0)), np.array(["a", "b", "c", "d", "e"])
+    parts = arrays_of_weight(sparse)
+    np.savez(tmp_path / "w.npz", **parts, bias=B, label_names=names, thresholds=0.25)
+    layer = read_layer(tmp_path / "w.npz", n_labels=5)
+    np.testing.assert_array_equal(layer.weight.toarray(), sparse.toarray())
+    np.testing.assert_array_equal(layer.bias, B)
+    assert (layer.label_names, layer.thresholds.tolist()) == (tuple("abcde"), [0.25] * 5)
+    assert (layer.n_labels, layer.n_features, layer.source) == (5, 3, "weight of w.npz")
+    with pytest.raises(ModelFormatError, match=r"expected 3 rows, one for each label, got shape \(5, 3\): transpose"):
+        read_layer(tmp_path / "w.npz", n_labels=3)
+    del parts["weight_indptr"]
+    np.savez(tmp_path / "w.npz", **parts)
+    with pytest.raises(ModelFormatError, match="expected an array 'weight' or 'W' of shape"):
+        read_layer(tmp_path / "w.npz")
+
+
+@pytest.mark.parametrize("form", ["csr", "coo"])
+def test_a_sparse_matrix_with_an_entry_twice_is_refused(tmp_path, form):
+    twice = np.array([1.0, 1.0, 1.0]), (np.array([0, 0, 4]), np.array([2, 2, 1]))
+    matrix = scipy.sparse.coo_array(twice, (5, 3))
+    if form == "csr":
+        matrix = scipy.sparse.csr_array((twice[0], twice[1][1], np.array([0, 2, 2, 2, 2, 3])), (5, 3))
+    scipy.sparse.save_npz(tmp_path / "w.npz", matrix)
+    with pytest.raises(ModelFormatError, match="each entry once, got"):
+        read_layer(tmp_path / "w.npz", n_labels=5)
+
+
+def test_a_number_of_a_sparse_matrix_that_is_not_finite_is_named(tmp_path):
+    matrix = scipy.sparse.csr_array(W * (W > 0))
+    matrix.data[-1] = np.nan
+    row, column = (int(axis[-1]) for axis in matrix.tocoo().coords)
+    scipy.sparse.save_npz(tmp_path / "w.npz", matrix)
+    with pytest.raises(ModelFormatError, match=f"weight must be finite, got nan at label {row}, feature {column}"):
+        read_layer(tmp_path / "w.npz", n_labels=5)
 
 
 def test_a_sparse_matrix_whose_labels_are_unknown_is_asked_about(tmp_path):
@@ -134,7 +174,7 @@ def test_the_last_row_of_a_pecos_matrix_weighs_the_constant(tmp_path):
     write_pecos(tmp_path / "m", bias=0.3)
     layer = read_layer(tmp_path / "m")
     stored = W.astype(np.float32).astype(np.float64)
-    np.testing.assert_array_equal(layer.weight, stored[:, :2])
+    np.testing.assert_array_equal(layer.weight.toarray(), stored[:, :2])
     np.testing.assert_array_equal(layer.bias, stored[:, 2] * float(np.float32(0.3)))
     assert (layer.rule, layer.dtype, layer.kind) == ("topk", "float32", "PECOS linear model")
     write_pecos(tmp_path / "n", bias=-1.0)
@@ -271,7 +311,7 @@ def test_options_that_mean_nothing_for_a_format_are_refused(tmp_path):
 def test_an_array_a_list_and_a_layer_are_layers():
     np.testing.assert_array_equal(layer_of(W).weight, W)
     np.testing.assert_array_equal(layer_of([[1, 2], [3, 4]]).weight, [[1, 2], [3, 4]])
-    np.testing.assert_array_equal(layer_of(scipy.sparse.csc_matrix(W)).weight, W)
+    np.testing.assert_array_equal(layer_of(scipy.sparse.csc_matrix(W)).weight.toarray(), W)
     layer = ImportedLayer(W, None, "float64", "m", "k", "s")
     assert layer_of(layer) is layer
 

@@ -51,12 +51,15 @@ def test_arrays_of_every_shape_are_read(shape):
     assert _parse(npy(array)) == Array("f8", shape, tuple(array.ravel().tolist()))
 
 
-@pytest.mark.parametrize(
-    "array", [np.array(["a", "größe"]), np.array([["ab", "c"]]), np.array([b"abc"]), np.array("x")]
-)
+@pytest.mark.parametrize("array", [np.array(["a", "größe"]), np.array([["ab", "c"]]), np.array([b"abc"])])
 def test_text_is_passed_over(array):
     assert _parse(npy(array)) == Array(array.dtype.str.lstrip("<|"), array.shape, ())
     assert _parse(npy(np.asfortranarray(array)))[2] == ()
+
+
+@pytest.mark.parametrize("array", [np.array(b"csr"), np.array("csr"), np.array("csr", ">U3"), np.array("csr", "U8")])
+def test_one_text_alone_is_read(array):
+    assert _parse(npy(array))[1:] == ((), ("csr",))
 
 
 def test_a_header_of_the_second_version_is_read():

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 import labelproof as lp
+from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import make_layer
 from labelproof.search import active_set_kernels, engine, few_features, many_bits, propose, time_limits
 from labelproof.search.findings import Finding
+from labelproof.search.least_norm import Box, nearest_point
+from labelproof.search.scaled_points import ScaledPoints
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, stop_after, time_left
+from labelproof.theory.dft import dft_matrix
 
 
 class Clock:
@@ -70,7 +74,7 @@ def test_rounds_with_more_features_share_one_time_limit(clock, monkeypatch):
         return [Finding(conflict=np.array([0, 1]))] * len(some)
 
     monkeypatch.setattr(few_features, "_pulls", lambda layer, *_: np.arange(1.0, layer.d + 1))
-    answers = few_features.search_few_features(layer, sets, decide, 10.0)
+    answers = few_features.search_few_features(layer, few_features.first_features(layer), sets, decide, 10.0)
     assert given == [10.0, 7.0, 4.0, 1.0]
     assert [answer.reason for answer in answers] == ["no proof within the time limit of 10.0 s"] * 2
 
@@ -104,6 +108,67 @@ def test_the_finer_searches_have_what_the_first_one_left(clock, monkeypatch):
     assert [found[i].reason for i in range(2)] == ["no proof within the time limit of 1.0 s"] * 2
 
 
+def terms(n_labels, d):
+    return np.maximum(gaussian(n_labels, d), 0) - 0.3 * np.maximum(gaussian(n_labels, d, seed=1), 0)
+
+
+REGIMES = {
+    "few features": (np.round(3 * gaussian(200, 8)), range(20), {"ties": "inactive"}),
+    "rows": (gaussian(400, 40), range(60), {}),
+    "more bits": (dft_matrix(300, 20), range(0, 300, 15), {}),
+    "many features": (gaussian(300, 2500), range(100), {}),
+    "columns": (terms(80, 2500), range(40), {"domain": "nonnegative", "bias": np.full(80, -1.0)}),
+    "boxes": (terms(80, 2500), range(40), {"domain": (0.0, 1e-3), "bias": np.full(80, -1.0)}),
+    "a ball": (terms(80, 2500), range(40), {"domain": "unit", "bias": np.full(80, -1.0)}),
+    "a small ball": (gaussian(80, 30), range(40), {"domain": ("ball", 1.0), "bias": np.full(80, -1.0)}),
+    "topk": (gaussian(400, 40), range(60), {"rule": "topk"}),
+    "sparsemax": (gaussian(200, 30), range(40), {"rule": "sparsemax", "bias": gaussian(200)}),
+}
+
+
+@pytest.mark.parametrize("looks", [3, 30, 300])
+@pytest.mark.parametrize("regime", list(REGIMES))
+def test_whatever_is_going_on_ends_soon_after_the_limit(clock, regime, looks):
+    weight, active, options = REGIMES[regime]
+    clock.seconds_a_look, start = 1.0, clock.seconds
+    v = lp.verify(weight, [list(active)], time_limit=float(looks), n_jobs=1, **options)
+    assert clock.seconds - start <= 1.2 * looks + 12  # what was begun is packed up
+    assert v.status[0] >= 0 or v[0].reason.startswith("no proof within the time limit of")
+
+
+def test_a_conflict_is_not_solved_exactly_without_the_time_for_it(clock, monkeypatch):
+    layer = make_layer([[1.0, 3.0], [2.0, 6.0], [-1.0, -3.0]])  # floats cannot tell: there are two dependences
+    sets, rows = read_label_sets([[0, 1, 2]], 3), np.array([0, 2])
+    asked = []
+    fault = conflict_faults(layer, sets, [rows], lambda size: bool(asked.append(size)))[0]
+    assert asked == [2]
+    assert fault.endswith("and no time for an exact solve")
+    assert conflict_faults(layer, sets, [rows], lambda _: True) == [None]
+    monkeypatch.setattr(engine, "SECONDS_OF_A_SOLUTION", 1.0)
+    assert engine._may_solve(9.0, 2)
+    assert not engine._may_solve(8.0, 2)
+    assert engine._may_solve(None, 1000)
+
+
+def test_a_narrow_layer_that_there_is_no_time_to_prepare_is_not_made(clock, monkeypatch):
+    monkeypatch.setattr(few_features, "SECONDS_OF_A_NUMBER", 1.0)
+    layer, sets = make_layer(gaussian(2, 50)), read_label_sets([[0]], 2)
+    answers = few_features.search_few_features(layer, np.arange(4), sets, lambda *_: pytest.fail("asked"), 23.9)
+    assert [answer.reason for answer in answers] == ["no proof within the time limit of 23.9 s"]
+
+
+def test_points_of_few_columns_are_given_up_at_the_deadline(clock):
+    G, t = gaussian(60, 40), np.ones(60)
+    box = Box(np.zeros(40), np.ones(40), np.full(40, -1.0), np.ones(40))
+    clock.seconds_a_look = 1.0
+    with pytest.raises(OutOfTimeError):
+        nearest_point(G, t, box, t, t < 0, tolerance=0.0, deadline=deadline_after(5.0))
+    rows = ScaledPoints(np.arange(40), np.zeros(40), np.full(40, np.inf))
+    rows.add(gaussian(300, 40))
+    with pytest.raises(OutOfTimeError):
+        rows.solve(deadline_after(2.0))
+
+
 def searched(weight, active, deadline):
     layer = make_layer(weight)
     system = propose.search_system(layer)
@@ -114,7 +179,7 @@ def searched(weight, active, deadline):
 @pytest.mark.parametrize(("active", "outcome"), [(range(40), 0), ([], 1)])
 def test_a_search_in_slices_ends_like_one_without(clock, monkeypatch, active, outcome):
     weight = np.abs(gaussian(120, 30)) if outcome else gaussian(120, 30)
-    monkeypatch.setattr(propose, "STEPS_OF_ONE_FEATURE", 0)  # one step at a time
+    monkeypatch.setattr(time_limits, "SHARE_OF_A_SLICE", 0.0)  # one step at a time
     whole, sliced = (searched(weight, active, deadline) for deadline in (math.inf, deadline_after(1.0)))
     assert whole.outcome.tolist() == sliced.outcome.tolist() == [outcome]
     assert sliced.outcome[0] == 0 or (weight @ sliced.points[0] < 0).all()
@@ -129,7 +194,7 @@ def test_a_search_is_given_up_within_a_slice_of_its_deadline(clock, monkeypatch)
         return kernel(*arguments)
 
     monkeypatch.setattr(active_set_kernels, "dual_active_set", counted)
-    monkeypatch.setattr(propose, "STEPS_OF_ONE_FEATURE", 0)
+    monkeypatch.setattr(time_limits, "SHARE_OF_A_SLICE", 0.0)
     with pytest.raises(OutOfTimeError):
         searched(gaussian(120, 30), range(40), deadline_after(3.0))
     assert len(calls) == 3
@@ -157,8 +222,8 @@ def test_a_matrix_whose_inverse_takes_too_long_is_not_inverted(clock, monkeypatc
     layer = make_layer(gaussian(30, 20))
     rows = many_bits.ExtendedRows(layer, propose.search_system(layer))
     active, start = np.arange(5), np.arange(10)
-    outcome, *_ = many_bits.search_extended(rows, active, start, 384, deadline_after(1.0))
+    outcome, *_ = many_bits.search_extended(rows, 384, active, start, deadline_after(1.0))
     assert outcome in {0, 1}
     monkeypatch.setattr(many_bits, "SECONDS_OF_AN_INVERSE", 1.0)
     with pytest.raises(OutOfTimeError):
-        many_bits.search_extended(rows, active, start, 384, deadline_after(1.0))
+        many_bits.search_extended(rows, 384, active, start, deadline_after(1.0))

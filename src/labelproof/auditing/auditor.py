@@ -194,7 +194,7 @@ def audit(
     stretched = None
     if real is not None and v.layer.rule != "sparsemax":
         where: dict[str, Any] = {"engine": engine, "keep": keep}
-        stretched = stretch_of_data(v.layer, judged, real, k=assumed.size, narrow=narrow, **where, **how)
+        stretched = stretch_of_data(v.layer.dense(), judged, real, k=assumed.size, narrow=narrow, **where, **how)
     reached = reach_of_data(v, real, **how) if reach else None
     dtype = serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)

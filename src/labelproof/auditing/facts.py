@@ -7,7 +7,7 @@ from labelproof.auditing.document import LayerFacts
 from labelproof.auditing.rank import rank_bounds
 from labelproof.importers import ImportedLayer
 from labelproof.proof.regions import OutputLayer, exact_offset
-from labelproof.proof.sparse_weights import sha256_of
+from labelproof.proof.sparse_weights import row_blocks, sha256_of
 
 __all__ = ["constant_labels", "describe_domain", "layer_facts"]
 
@@ -20,7 +20,7 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str,
     ``narrow`` features are held within their range in real inputs.
     """
     always, never = constant_labels(layer)
-    lower, upper = rank_bounds(layer.weight)
+    lower, upper = rank_bounds(layer.stored)
     return {
         "model": found.model,
         "kind": found.kind,
@@ -65,12 +65,20 @@ def constant_labels(layer: OutputLayer) -> tuple[list[int], list[int]]:
 
 def _bounds(layer: OutputLayer, low: Floats, high: Floats, sign: float = 1.0) -> Floats:
     """Return a lower bound of sign times each logit; 0 where weights add nothing, so that the exact offset decides."""
+    offset = np.zeros(layer.n_labels) if layer.offset is None else sign * layer.offset
+    found: list[Floats] = []
+    for weight in row_blocks(layer.weight):
+        start = sum(map(len, found))
+        found.append(_bounds_of_rows(weight, offset[start : start + len(weight)], low, high, sign))
+    return np.concatenate(found)
+
+
+def _bounds_of_rows(weight: Floats, offset: Floats, low: Floats, high: Floats, sign: float) -> Floats:
     with np.errstate(invalid="ignore", over="ignore"):
-        terms = sign * np.where(layer.weight > 0, layer.weight * low, layer.weight * high)
-        terms[layer.weight == 0] = 0.0
-        offset = np.zeros(layer.n_labels) if layer.offset is None else sign * layer.offset
+        terms = sign * np.where(weight > 0, weight * low, weight * high)
+        terms[weight == 0] = 0.0
         sizes = np.abs(terms).sum(axis=1) + np.abs(offset)
-        bounds = terms.sum(axis=1) + offset - (layer.d + 4) * 2.0**-52 * sizes
+        bounds = terms.sum(axis=1) + offset - (weight.shape[1] + 4) * 2.0**-52 * sizes
     bounds[~(terms != 0).any(axis=1)] = 0.0
     return np.where(np.isnan(bounds), -np.inf, bounds)
 

@@ -73,7 +73,11 @@ class _Served:
 
     def __init__(self, layer: OutputLayer, dtype: str) -> None:
         self.layer, self.dtype = layer, dtype
-        self.weight = rounded(layer.weight, dtype)
+        self.weight = layer.stored.copy()
+        if layer.sparse is None:
+            self.weight = rounded(self.weight, dtype)
+        else:
+            self.weight.data = rounded(self.weight.data, dtype)
         self.theta = np.zeros(layer.n_labels) if layer.theta is None else layer.theta
         bias = np.zeros(layer.n_labels) if layer.offset is None else layer.offset + self.theta
         self.bias = rounded(bias, dtype)
@@ -100,7 +104,7 @@ class _Served:
 
     def _bounds(self, x: Floats) -> tuple[Floats, Floats]:
         """Return bounds of the logits (n, L) for any order of summation, rounded to the type; NaN if too large."""
-        logits, sums = x @ self.weight.T, np.abs(x) @ np.abs(self.weight).T
+        logits, sums = x @ self.weight.T, np.abs(x) @ abs(self.weight).T
         errors = np.where(sums > 0, (sums + np.abs(self.bias)) * self.relative_error + self.layer.d * self.tiny, 0.0)
         logits = logits + self.bias
         most = LARGEST_NUMBER[self.dtype]

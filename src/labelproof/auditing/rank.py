@@ -1,7 +1,10 @@
 """The rank of a matrix of floats, proven: a submatrix that is invertible modulo a prime is invertible."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from flint import nmod_mat
 from scipy.linalg import qr
 
@@ -12,8 +15,8 @@ PRIME = 2_147_483_629  # below 2**31, so that products of two residues fit into 
 WIDEST = 2048  # elimination on wider matrices takes minutes
 
 
-def rank_bounds(matrix: Floats) -> tuple[int, int]:
-    """Return proven bounds of the rank of a matrix, whose floats are taken as exact.
+def rank_bounds(matrix: Any) -> tuple[int, int]:
+    """Return proven bounds of the rank of an array, or of scipy's CSR array, whose floats are taken as exact.
 
     Rows and columns of zeros bound it from above. From below: floating point proposes independent rows and columns, and
     their rank modulo a prime, which can only be too small, is computed exactly.
@@ -23,19 +26,25 @@ def rank_bounds(matrix: Floats) -> tuple[int, int]:
     >>> rank_bounds(np.array([[0.1, 0.2, 0.0], [0.3, 0.4, 0.0], [0.4, 0.6, 0.0]]))
     (2, 2)
     """
-    kept = matrix[(matrix != 0).any(axis=1)][:, (matrix != 0).any(axis=0)]
-    if not kept.size:
+    counted = matrix != 0
+    kept = matrix[counted.sum(axis=1) > 0][:, counted.sum(axis=0) > 0]
+    if 0 in kept.shape:
         return 0, 0
     if kept.shape[0] < kept.shape[1]:
         kept = kept.T
-    width = kept.shape[1]
+    length, width = kept.shape
     if width > WIDEST:
         return 0, width
-    some = np.random.default_rng(0).permutation(len(kept))[:width]
-    found = _rank_modulo_prime(kept[some])  # nearly always enough, and far cheaper than a choice
-    if found < width < len(kept):
+    some = np.random.default_rng(0).permutation(length)[:width]
+    found = _rank_modulo_prime(_dense(kept[some]))  # nearly always enough, and far cheaper than a choice
+    if found < width < length:
+        kept = _dense(kept)
         found = max(found, _rank_modulo_prime(kept[_independent_rows(kept)]))
     return found, width
+
+
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)
 
 
 def _rank_modulo_prime(matrix: Floats) -> int:

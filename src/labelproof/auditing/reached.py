@@ -41,7 +41,7 @@ def reach_of_data(
         raise ValueError("reach goes with features of real inputs, got none")
     if v.layer.rule != "sigmoid":
         raise ValueError(f"features, for the reach, go with rule='sigmoid' only, got rule={v.layer.rule!r}")
-    plain = replace(v.layer, low=None, high=None, balls=())
+    plain = replace(v.layer.dense(), low=None, high=None, balls=())
     examples = read_examples(_dense(real.examples), v.layer.d)
     held_out = None if real.held_out is None else _dense(real.held_out)
     which = np.flatnonzero(v.status == 1)

@@ -269,7 +269,9 @@ def require_own_logits(layer: ImportedLayer, inputs: Any) -> None:
             f"expected {layer.n_features} features that {layer.model} computes for its output layer, "
             f"got {features.shape[1]}"
         )
-    ours = np.asarray(features @ layer.weight.T) + (0.0 if layer.bias is None else layer.bias)
+    products = features @ layer.weight.T
+    ours = np.asarray(products.toarray() if scipy.sparse.issparse(products) else products)
+    ours = ours + (0.0 if layer.bias is None else layer.bias)
     if own.shape != ours.shape:
         raise ValueError(f"expected logits of shape {ours.shape} of {layer.model}, got {own.shape}")
     allowed = (0.03 if layer.dtype in ("bfloat16", "float16") else 1e-3) * (1.0 + float(np.abs(ours).max()))

@@ -14,6 +14,7 @@ from labelproof.auditing.feature_cache import FILE
 from labelproof.auditing.folders import write_folder
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
+from labelproof.importers.tables import arrays_of_weight
 from labelproof.proof.pair_result import PairStretch
 from labelproof.proof.reach_result import Reach
 from labelproof.proof.result import Verification
@@ -94,7 +95,7 @@ class Audit:
     def _write(self, folder: Path) -> None:
         text = json.dumps(self.document, ensure_ascii=False, allow_nan=False)
         (folder / "audit.json").write_text(text, encoding="utf-8")
-        arrays: dict[str, Any] = {"weight": self.layer.weight}
+        arrays: dict[str, Any] = arrays_of_weight(self.layer.weight)
         if self.layer.bias is not None:
             arrays["bias"] = self.layer.bias
         if self.layer.label_names is not None:

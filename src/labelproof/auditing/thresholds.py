@@ -56,8 +56,8 @@ class _Scored:
 
     def __init__(self, layer: OutputLayer, features: Any, true: LabelSets) -> None:
         inputs = read_examples(features, layer.d)
-        offset = 0.0 if layer.offset is None else layer.offset
-        blocks = [np.asarray(block @ layer.weight.T) + offset for block in inputs.blocks()]
+        offset, weight = 0.0 if layer.offset is None else layer.offset, layer.dense().weight
+        blocks = [np.asarray(block @ weight.T) + offset for block in inputs.blocks()]
         self.logits = np.concatenate([block.astype(np.float32) for block in blocks])
         self.n = len(inputs)
         self.true = np.zeros(self.logits.shape, np.bool_)

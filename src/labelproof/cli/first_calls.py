@@ -31,11 +31,17 @@ def _examples(kind: type[np.floating]) -> Pair:
 
 
 def _verify() -> None:
+    from labelproof.proof.regions import make_layer
+    from labelproof.search.doubled import DoubledRows, search_doubled
+    from labelproof.search.propose import search_system
+
     rng = np.random.default_rng(0)
     weight = rng.standard_normal((12, 3))
     labelproof.verify(weight, rng.standard_normal((4, 3)) @ weight.T > 0, radius=True, n_jobs=1)
     turn = np.arange(64) * np.pi / 32  # neighbouring rows are nearly parallel, which is searched one by one
     labelproof.verify(np.column_stack([np.cos(turn), np.sin(turn)]), [[0], list(range(32))], n_jobs=1)
+    layer = make_layer(weight)
+    search_doubled(DoubledRows(layer, search_system(layer)), np.array([0]), np.array([1]), np.inf)
     wide = rng.standard_normal((2, 2100))  # which is searched in columns, for a witness and for a conflict
     for stored in (wide, scipy.sparse.csr_array(wide)):
         labelproof.verify(stored, [[0], [1]], bias=[-1.0, -1e3], domain="unit", n_jobs=1)

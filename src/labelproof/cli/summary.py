@@ -13,6 +13,7 @@ from labelproof.proof.certificates import Unargmaxable
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import Sample, share_interval
+from labelproof.proof.sparse_weights import largest_of_rows
 
 __all__ = [
     "assumptions",
@@ -180,7 +181,7 @@ def constant_labels(layer: OutputLayer) -> list[int]:
     """Return the labels whose logit is 0 whatever the input: with open ties no label set can be predicted."""
     if layer.ties != "open" or layer.rule != "sigmoid":
         return []
-    constant = ~layer.weight.any(axis=1)
+    constant = largest_of_rows(layer.stored) == 0
     if layer.offset is not None:
         constant &= layer.offset == 0
     return np.flatnonzero(constant).tolist()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.explanation import Explanation
@@ -23,8 +24,9 @@ from labelproof.foundation.engines import Engine, require_engine
 from labelproof.proof.certificates import Argmaxable, Unargmaxable
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties, make_layer
+from labelproof.proof.sparse_weights import SparseWeight
 from labelproof.search.engine import decide
-from labelproof.search.few_features import has_features_to_spare
+from labelproof.search.few_features import as_searched, has_features_to_spare
 from labelproof.search.findings import Finding, pack
 
 __all__ = ["Boundary", "Explanation", "Neighbour", "explain", "explain_label_set"]
@@ -88,7 +90,8 @@ def explain(
     >>> explanation.certificate.conflict, explanation.irreducible, explanation.least_distance
     ((0, 1, 2), True, 1)
     """
-    layer = make_layer(weight, bias=bias, thresholds=thresholds, rule=rule, ties=ties, domain=domain)
+    kept = SparseWeight(weight) if scipy.sparse.issparse(weight) else weight
+    layer = as_searched(make_layer(kept, bias=bias, thresholds=thresholds, rule=rule, ties=ties, domain=domain))
     names = _checked_names(label_names, layer.n_labels)
     active = _active_labels(label_set, names, layer.n_labels)
     if index(n_nearest) < 0:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.importers.exact_numbers import exact, finite_layer, refuse_size
+from labelproof.importers.exact_numbers import exact, exact_sparse, finite_layer, refuse_size
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.own_models import layer_of_classifier
@@ -93,10 +93,10 @@ def _of_one_vs_rest(model: Any) -> ImportedLayer:
     weight, bias, dtype, constants = _rows(model.estimators_, "OneVsRestClassifier")
     classes = model.label_binarizer_.classes_
     several = model.multilabel_
-    if not several and len(weight) == 1:
+    if not several and len(bias) == 1:
         classes = classes[1:]  # two classes, one score
-    notes: tuple[str, ...] = () if several or len(weight) == 1 else (ONE_CLASS,)
-    names = _names(classes, len(weight))
+    notes: tuple[str, ...] = () if several or len(bias) == 1 else (ONE_CLASS,)
+    names = _names(classes, len(bias))
     if constants:
         shown = ", ".join(names[i] if names else str(i) for i in constants[:8])
         more = f" and {len(constants) - 8} more" if len(constants) > 8 else ""
@@ -108,10 +108,10 @@ def _of_one_vs_rest(model: Any) -> ImportedLayer:
         weight,
         bias,
         dtype,
-        f"coef_ of {len(weight)} estimators" + (f", {len(constants)} of them constant" if constants else ""),
+        f"coef_ of {len(bias)} estimators" + (f", {len(constants)} of them constant" if constants else ""),
         label_names=names,
-        rule="sigmoid" if several or len(weight) == 1 else "topk",
-        size=None if several or len(weight) == 1 else 1,
+        rule="sigmoid" if several or len(bias) == 1 else "topk",
+        size=None if several or len(bias) == 1 else 1,
         notes=notes,
     )
 
@@ -122,12 +122,12 @@ def _of_multi_output(model: Any) -> ImportedLayer:
         if classes is not None and len(classes) != 2:
             raise ValueError(f"expected two classes of each output, got {len(classes)} of output {i}")
     weight, bias, dtype, _ = _rows(model.estimators_, "MultiOutputClassifier")
-    return _layer(weight, bias, dtype, f"coef_ of {len(weight)} estimators")
+    return _layer(weight, bias, dtype, f"coef_ of {len(bias)} estimators")
 
 
-def _rows(estimators: Any, outer: str) -> tuple[Floats, Floats, str, list[int]]:
+def _rows(estimators: Any, outer: str) -> tuple[Any, Floats, str, list[int]]:
     """Return weight, bias and dtype of estimators for one label each, and which of them are constant."""
-    weights: list[Floats | None] = []
+    weights: list[Any] = []
     biases: list[float] = []
     dtype, constants = "float64", []
     for i, estimator in enumerate(estimators):
@@ -137,17 +137,21 @@ def _rows(estimators: Any, outer: str) -> tuple[Floats, Floats, str, list[int]]:
             constants.append(i)
         else:
             coefficients, intercept, dtype = _linear(estimator, outer)
-            if len(coefficients) != 1:
-                raise ValueError(f"expected one row of weights for each label, got {len(coefficients)} of label {i}")
-            weights.append(coefficients[0])
+            if len(intercept) != 1:
+                raise ValueError(f"expected one row of weights for each label, got {len(intercept)} of label {i}")
+            weights.append(coefficients)
             biases.append(float(intercept[0]))
-    widths = {len(row) for row in weights if row is not None}
+    widths = {row.shape[1] for row in weights if row is not None}
     if len(widths) != 1:
         what = "numbers of features that differ between labels" if widths else "constant labels only"
         raise ValueError(f"expected one feature vector for all labels, got {what}")
     width = widths.pop()
     refuse_size("coef_", (len(weights), width))
-    rows = np.stack([np.zeros(width) if row is None else row for row in weights])
+    if any(map(scipy.sparse.issparse, weights)):
+        empty = scipy.sparse.csr_array((1, width), dtype=np.float64)
+        rows = scipy.sparse.vstack([empty if row is None else row for row in weights], format="csr")
+    else:
+        rows = np.concatenate([np.zeros((1, width)) if row is None else row for row in weights])
     return rows, np.array(biases), dtype, constants
 
 
@@ -156,13 +160,13 @@ def _of_linear(model: Any) -> ImportedLayer:
     classes = np.asarray(model.classes_)
     binarizer = getattr(model, "_label_binarizer", None)  # of RidgeClassifier, which takes label sets
     several = binarizer is not None and str(binarizer.y_type_).startswith("multilabel")
-    one_class = len(weight) > 1 and not several
+    one_class = len(bias) > 1 and not several
     return _layer(
         weight,
         bias,
         dtype,
         "coef_",
-        label_names=_names(classes[1:] if len(weight) == 1 and len(classes) == 2 else classes, len(weight)),
+        label_names=_names(classes[1:] if len(bias) == 1 and len(classes) == 2 else classes, len(bias)),
         rule="topk" if one_class else "sigmoid",
         size=1 if one_class else None,
         notes=(ONE_CLASS,) if one_class else (),
@@ -199,8 +203,8 @@ def _hidden(model: Any, inputs: Any) -> npt.NDArray[Any]:
     return values
 
 
-def _linear(estimator: Any, outer: str) -> tuple[Floats, Floats, str]:
-    """Return the rows, intercepts and dtype of a linear classifier."""
+def _linear(estimator: Any, outer: str) -> tuple[Any, Floats, str]:
+    """Return the rows, sparse after ``sparsify()``, intercepts and dtype of a linear classifier."""
     from sklearn.linear_model._base import LinearClassifierMixin
     from sklearn.pipeline import Pipeline
 
@@ -210,15 +214,18 @@ def _linear(estimator: Any, outer: str) -> tuple[Floats, Floats, str]:
     if not isinstance(estimator, LinearClassifierMixin):
         raise ValueError(f"expected linear classifiers inside the {outer}, got {name}")
     _require_fitted(estimator)
-    refuse_size("coef_", np.shape(estimator.coef_))
-    stored = estimator.coef_.toarray() if scipy.sparse.issparse(estimator.coef_) else np.asarray(estimator.coef_)
-    weight = np.atleast_2d(exact("coef_", stored))
-    intercept = np.broadcast_to(np.ravel(exact("intercept_", estimator.intercept_)), (len(weight),))
+    stored = estimator.coef_
+    if scipy.sparse.issparse(stored):
+        weight = exact_sparse("coef_", stored)
+    else:
+        stored = np.asarray(stored)
+        weight = np.atleast_2d(exact("coef_", stored))
+    intercept = np.broadcast_to(np.ravel(exact("intercept_", estimator.intercept_)), (weight.shape[0],))
     return weight, np.array(intercept), str(stored.dtype)
 
 
 def _layer(
-    weight: Floats, bias: Floats, dtype: str, source: str, *, before: Before = UNKNOWN, **facts: Any
+    weight: Any, bias: Floats, dtype: str, source: str, *, before: Before = UNKNOWN, **facts: Any
 ) -> ImportedLayer:
     """Return a layer; without another function, the estimator's inputs are the features."""
     facts.setdefault("features", features_of([], None))

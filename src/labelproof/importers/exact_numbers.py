@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from labelproof.foundation.array_files import MAX_BYTES
 from labelproof.importers.layer import ImportedLayer
 
-__all__ = ["exact", "finite_layer", "refuse_size"]
+__all__ = ["exact", "exact_sparse", "finite_layer", "refuse_size"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,6 +35,27 @@ def exact(name: str, values: Any) -> Floats:
     return array.astype(np.float64)
 
 
+def exact_sparse(name: str, matrix: Any) -> Any:
+    """Return a sparse matrix as scipy's CSR array of float64, which must hold its numbers exactly, each entry once.
+
+    Examples
+    --------
+    >>> exact_sparse("weight", scipy.sparse.csc_array(np.eye(2, dtype=np.float16))).toarray()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    refuse_size(name, matrix.shape)
+    rows = scipy.sparse.csr_array(matrix, copy=True)
+    try:
+        rows.check_format(full_check=True)  # scipy's compiled code relies on it
+    except ValueError as error:
+        raise ValueError(f"{name} must be a sound sparse matrix, got one with a fault: {error}") from None
+    rows.sum_duplicates()  # which also sorts the columns of each row
+    if rows.nnz != matrix.nnz:
+        raise ValueError(f"{name} must hold each entry once, got a sparse matrix with duplicate entries")
+    return scipy.sparse.csr_array((exact(name, rows.data), rows.indices, rows.indptr), rows.shape)
+
+
 def refuse_size(name: str, shape: tuple[int, ...]) -> None:
     """Refuse an array that would take up too much memory as float64, before it is made."""
     size = 8
@@ -54,11 +76,12 @@ def finite_layer(layer: ImportedLayer) -> ImportedLayer:
     weight = layer.weight
     if weight.ndim != 2 or 0 in weight.shape:
         raise ValueError(f"the weight must have shape (n_labels, n_features), got {weight.shape} ({layer.source})")
-    bias = None if layer.bias is None else _vector(layer.bias, len(weight))
+    bias = None if layer.bias is None else _vector(layer.bias, layer.n_labels)
     _require_finite("weight", weight, layer.source)
     if bias is not None:
         _require_finite("bias", bias, layer.source)
-    return replace(layer, weight=np.ascontiguousarray(weight), bias=bias)
+    kept: Any = weight if scipy.sparse.issparse(weight) else np.ascontiguousarray(weight)
+    return replace(layer, weight=kept, bias=bias)
 
 
 def _vector(bias: Floats, n_labels: int) -> Floats:
@@ -68,9 +91,11 @@ def _vector(bias: Floats, n_labels: int) -> Floats:
     return np.ascontiguousarray(flat)
 
 
-def _require_finite(name: str, values: Floats, source: str) -> None:
-    wrong = ~np.isfinite(values)
+def _require_finite(name: str, values: Any, source: str) -> None:
+    is_sparse = scipy.sparse.issparse(values)
+    wrong = ~np.isfinite(values.data if is_sparse else values)
     if wrong.any():
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        places = np.transpose([axis[wrong] for axis in values.tocoo().coords]) if is_sparse else np.argwhere(wrong)
+        place = tuple(places[0].tolist())
         words = f"label {place[0]}" + (f", feature {place[1]}" if len(place) > 1 else "")
         raise ValueError(f"the {name} must be finite, got {values[place]} at {words} ({source})")

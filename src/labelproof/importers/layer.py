@@ -22,7 +22,8 @@ class ImportedLayer:
     Attributes
     ----------
     weight
-        float64 (n_labels, n_features), the exact values of the stored numbers.
+        float64 (n_labels, n_features), the exact values of the stored numbers; scipy's CSR array of them where the
+        model keeps a sparse matrix.
     bias
         float64 (n_labels,), or None.
     dtype
@@ -89,7 +90,7 @@ class ImportedLayer:
     @property
     def n_labels(self) -> int:
         """Number of labels."""
-        return len(self.weight)
+        return int(self.weight.shape[0])
 
     @property
     def n_features(self) -> int:

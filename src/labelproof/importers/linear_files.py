@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
-from labelproof.importers.exact_numbers import exact, finite_layer
+from labelproof.importers.exact_numbers import exact, exact_sparse, finite_layer
 from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.tables import checked_arrays, sparse_of
@@ -45,7 +46,7 @@ def layer_of_sparse(matrix: Any, name: str, *, bias: Array | None, n_labels: int
     if known not in (rows, columns):
         raise ValueError(f"expected {known} rows or columns, one for each label, got a {rows}×{columns} matrix")
     side = "rows" if rows == known else "columns"
-    weight = exact("the weight", matrix.toarray() if rows == known else matrix.T.toarray())
+    weight = exact_sparse("the weight", matrix if rows == known else matrix.T)
     source = f"the {side} of {name}"
     return finite_layer(ImportedLayer(weight, bias, str(matrix.dtype), name, "sparse linear weights", source))
 
@@ -103,7 +104,7 @@ def read_pecos(folder: Path) -> ImportedLayer:
     if not isinstance(constant, int | float):
         raise ValueError(f"expected a number as bias in param.json, got {constant!r}")
     constant = float(np.float32(constant))  # as the program computes
-    weight, bias = _without_constant(exact("W", matrix.toarray()), constant)
+    weight, bias = _without_constant(exact_sparse("W", matrix), constant)
     source = "W of W.npz, transposed"
     return finite_layer(
         ImportedLayer(
@@ -112,16 +113,18 @@ def read_pecos(folder: Path) -> ImportedLayer:
     )
 
 
-def _without_constant(matrix: Array, constant: float) -> tuple[Array, Array | None]:
+def _without_constant(matrix: Any, constant: float) -> tuple[Any, Array | None]:
     """Return the weight (n_labels, n_features) and the bias of a matrix whose last row weighs a constant above 0."""
+    is_sparse = scipy.sparse.issparse(matrix)
     if not constant > 0:
-        return matrix.T, None
-    if len(matrix) < 2:
+        return matrix.T.tocsr() if is_sparse else matrix.T, None
+    if matrix.shape[0] < 2:
         raise ValueError(f"expected a row for the constant feature {constant} below those of features, got none")
-    last = matrix[-1]
+    last = matrix[[-1]].toarray().ravel() if is_sparse else matrix[-1]
     if np.frexp(constant)[0] != 0.5 and not (_is_float32(np.array(constant)) and _is_float32(last)):
         raise ValueError(f"expected a constant feature whose products are exact, such as 1, got {constant}")
-    return matrix[:-1].T, last * constant
+    weight = matrix[:-1].T
+    return weight.tocsr() if is_sparse else weight, last * constant
 
 
 def _is_float32(values: Array) -> bool:

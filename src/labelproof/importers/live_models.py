@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from labelproof.importers.exact_numbers import exact, finite_layer, refuse_size
+from labelproof.importers.exact_numbers import exact, exact_sparse, finite_layer
 from labelproof.importers.layer import ImportedLayer
 
 __all__ = ["layer_of"]
@@ -54,8 +54,7 @@ def layer_of(model: Any, *, weight_key: str | None = None) -> ImportedLayer:
     if "sklearn" in kinds or f"{type(model).__module__}.{type(model).__name__}" == "labelproof.models.model.Model":
         return _layer_of_fitted(model)
     if scipy.sparse.issparse(model):
-        refuse_size("the weight", model.shape)
-        return _bare(exact("the weight", model.toarray()), str(model.dtype), type(model).__name__)
+        return _bare(exact_sparse("the weight", model), str(model.dtype), type(model).__name__)
     if isinstance(model, np.ndarray | list | tuple):
         values = np.asarray(model) if isinstance(model, np.ndarray) else exact("the weight", model)
         return _bare(exact("the weight", values), str(values.dtype), type(model).__name__)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
-from labelproof.importers.exact_numbers import exact, finite_layer
+from labelproof.importers.exact_numbers import exact, exact_sparse, finite_layer
 from labelproof.importers.layer import ImportedLayer
-from labelproof.importers.tables import checked_arrays, read_table, sparse_of
+from labelproof.importers.tables import checked_arrays, read_table, sparse_of, with_whole_weight
 
 __all__ = ["read_arrays_layer", "read_bias", "read_table_layer"]
 
@@ -29,9 +30,10 @@ def read_table_layer(path: Path, bias: Array | None, n_labels: int | None) -> Im
 
 def read_arrays_layer(path: Path, *, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
     """Return the layer of an .npz file: arrays ``weight`` and ``bias`` (or W and b, or coef_ and intercept_), and what
-    it has of ``label_names`` and ``thresholds``; or one sparse matrix.
+    it has of ``label_names`` and ``thresholds``; or one sparse matrix. A sparse weight beside others is in the arrays
+    ``weight_data``, ``weight_indices``, ``weight_indptr`` and ``weight_shape`` of its CSR form.
     """
-    arrays = checked_arrays(path)
+    arrays: dict[str, Any] = checked_arrays(path)
     if "weights" in arrays or "format" in arrays:
         from labelproof.importers.linear_files import is_flat_linear, layer_of_flat_linear, layer_of_sparse
 
@@ -39,19 +41,22 @@ def read_arrays_layer(path: Path, *, weight_key: str | None, bias: Any, n_labels
             return layer_of_sparse(sparse_of(arrays), path.name, bias=bias, n_labels=n_labels)
         if is_flat_linear(arrays) and weight_key is None:
             return layer_of_flat_linear(arrays, path.name)
+    arrays = with_whole_weight(arrays)
     key = _weight_key(arrays, weight_key)
+    n = arrays[key].shape[0] if arrays[key].ndim else 0
+    read = exact_sparse if scipy.sparse.issparse(arrays[key]) else exact
     _refuse_transposed(arrays[key], n_labels)
     own = next((arrays[name] for name in BIASES if name in arrays and name != key), None)
     return finite_layer(
         ImportedLayer(
-            weight=exact(key, arrays[key]),
+            weight=read(key, arrays[key]),
             bias=bias if bias is not None or own is None else exact("bias", own),
             dtype=str(arrays[key].dtype),
             model=path.name,
             kind="arrays",
             source=f"{key} of {path.name}",
-            label_names=_names(arrays, len(arrays[key])),
-            thresholds=_thresholds(arrays, len(arrays[key])),
+            label_names=_names(arrays, n),
+            thresholds=_thresholds(arrays, n),
         )
     )
 
@@ -64,12 +69,12 @@ def read_bias(bias: Any) -> npt.NDArray[np.float64] | None:
     return exact("bias", values)
 
 
-def _refuse_transposed(values: Array, n_labels: int | None) -> None:
-    if n_labels is not None and values.ndim == 2 and len(values) != n_labels == values.shape[1]:
+def _refuse_transposed(values: Any, n_labels: int | None) -> None:
+    if n_labels is not None and values.ndim == 2 and values.shape[0] != n_labels == values.shape[1]:
         raise ValueError(f"expected {n_labels} rows, one for each label, got shape {values.shape}: transpose it")
 
 
-def _weight_key(arrays: dict[str, Array], weight_key: str | None) -> str:
+def _weight_key(arrays: dict[str, Any], weight_key: str | None) -> str:
     listed = ", ".join(f"{key} {'×'.join(map(str, array.shape))}" for key, array in sorted(arrays.items())[:8])
     if weight_key is not None:
         if weight_key not in arrays:

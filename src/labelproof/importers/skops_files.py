@@ -12,7 +12,9 @@ from labelproof.importers.layer import ImportedLayer
 
 __all__ = ["read_skops"]
 
-TRUSTED = {  # classes of scikit-learn that hold numbers or options only, beyond those that skops trusts
+TRUSTED = {  # classes that hold numbers or options only, beyond those that skops trusts
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.KFold",
     "sklearn.model_selection._split.StratifiedKFold",

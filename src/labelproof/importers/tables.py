@@ -12,10 +12,11 @@ from labelproof.foundation.array_files import read_array, read_arrays
 from labelproof.importers.archives import refuse_bombs
 from labelproof.importers.exact_numbers import refuse_size
 
-__all__ = ["SEPARATORS", "checked_arrays", "read_table", "sparse_of"]
+__all__ = ["SEPARATORS", "arrays_of_weight", "checked_arrays", "read_table", "sparse_of", "with_whole_weight"]
 
 Array = npt.NDArray[Any]
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
+PARTS = ("data", "indices", "indptr", "shape")  # of a CSR array
 MAX_TEXT = 2 * 2**30
 
 
@@ -62,9 +63,33 @@ def sparse_of(arrays: dict[str, Array]) -> Any:
             build = scipy.sparse.csr_array if words == "csr" else scipy.sparse.csc_array
             matrix = build((arrays["data"], arrays["indices"], arrays["indptr"]), shape)
             matrix.check_format(full_check=True)
+        if words == "coo" and len(np.unique(np.ravel_multi_index(matrix.coords, shape))) < matrix.nnz:
+            raise ValueError("expected each entry once, got duplicates")
         return matrix.tocsr()
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise ValueError(f"expected a sparse matrix as scipy saves it ({error})") from error
+
+
+def arrays_of_weight(weight: Any) -> dict[str, Array]:
+    """Return the arrays by which an .npz file keeps a weight: ``weight``, or the parts of a CSR array.
+
+    Examples
+    --------
+    >>> sorted(arrays_of_weight(scipy.sparse.csr_array(np.eye(2))))
+    ['weight_data', 'weight_indices', 'weight_indptr', 'weight_shape']
+    """
+    if not scipy.sparse.issparse(weight):
+        return {"weight": weight}
+    return {f"weight_{part}": np.asarray(getattr(weight, part)) for part in PARTS}
+
+
+def with_whole_weight(arrays: dict[str, Array]) -> dict[str, Any]:
+    """Return arrays with a ``weight`` in place of the parts of a CSR array, where these are among them."""
+    parts = {part: arrays[f"weight_{part}"] for part in PARTS if f"weight_{part}" in arrays}
+    if len(parts) < len(PARTS) or "weight" in arrays:
+        return arrays
+    others = {name: array for name, array in arrays.items() if name.removeprefix("weight_") not in parts}
+    return {**others, "weight": sparse_of({**parts, "format": np.array("csr")})}
 
 
 def _numbers_of_text(path: Path, separator: str | None) -> Array:

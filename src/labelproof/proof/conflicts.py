@@ -24,15 +24,21 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 
-def conflict_faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
+def conflict_faults(
+    layer: OutputLayer,
+    sets: LabelSets,
+    conflicts: Sequence[Indices],
+    may_solve: Callable[[int], bool] = lambda _: True,
+) -> list[str | None]:
     """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it.
 
-    Sets that claim the same of the same rows are judged once.
+    Sets that claim the same of the same rows are judged once. Where floats do not tell, ``may_solve`` is asked whether
+    there is time for an exact solve with so many rows; without it nothing is proven.
     """
     claims = _claims(layer, sets, conflicts)
     first = {claim: i for i, claim in reversed(list(enumerate(claims)))}
     which = list(first.values())
-    faults = _faults(layer, sets.take(which), [conflicts[i] for i in which])
+    faults = _faults(layer, sets.take(which), [conflicts[i] for i in which], may_solve)
     judged = dict(zip(first, faults, strict=True))
     return [judged[claim] for claim in claims]
 
@@ -49,7 +55,9 @@ def _claims(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -
     return claims
 
 
-def _faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
+def _faults(
+    layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices], may_solve: Callable[[int], bool]
+) -> list[str | None]:
     faults = [_form_fault(layer, active, rows) for active, rows in zip(sets, conflicts, strict=True)]
     by_size: dict[int, list[int]] = {}
     for i, rows in enumerate(conflicts):
@@ -66,7 +74,11 @@ def _faults(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -
                 certain = _positive_dependence(np.stack([system for _, system in fit]))
                 proven |= {i for (i, _), ok in zip(fit, certain, strict=True) if ok}
     for i, rows in enumerate(conflicts):
-        if faults[i] is None and i not in proven and exact_multipliers(layer, sets[i], rows) is None:
+        if faults[i] is not None or i in proven:
+            continue
+        if not may_solve(len(rows)):
+            faults[i] = "expected rows whose dependence floats can tell, got others, and no time for an exact solve"
+        elif exact_multipliers(layer, sets[i], rows) is None:
             faults[i] = "expected rows with one linear dependence, of positive multipliers, got none"
     return faults
 

@@ -23,7 +23,7 @@ class UnitWeights:
 
     def __init__(self, layer: OutputLayer) -> None:
         self.layer = layer
-        weight: Any = layer.weight if layer.sparse is None else layer.sparse.rows
+        weight = layer.stored
         self.exponents = np.frexp(largest_of_rows(weight))[1]
         self.rows: Any
         if scipy.sparse.issparse(weight):

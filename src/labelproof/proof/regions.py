@@ -102,6 +102,11 @@ class OutputLayer:
         stored: Any = self.weight
         return stored if isinstance(stored, SparseWeight) else None
 
+    @property
+    def stored(self) -> Any:
+        """The weight as an array, or as scipy's CSR array if it is a sparse one."""
+        return self.weight if self.sparse is None else self.sparse.rows
+
     def dense(self) -> "OutputLayer":
         """Return the same layer with its weight in an array."""
         return self if self.sparse is None else replace(self, weight=np.asarray(self.sparse))

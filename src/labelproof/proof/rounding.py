@@ -143,17 +143,20 @@ class Point:
 
 def scaled_point(layer: OutputLayer, x: Witness) -> Point:
     """Scale a witness for `bounded_logits`."""
-    largest = max((abs(c) for c in x), default=0) if isinstance(x, tuple) else float(np.abs(x).max())
+    largest = max((abs(c) for c in x), default=0) if isinstance(x, tuple) else float(max(x.max(), -x.min()))
     exponent = _binary_exponent(largest if layer.offset is None else max(largest, 1))
-    if isinstance(x, tuple):
-        v = np.array([float(c / Fraction(2) ** exponent) for c in x])
-        within_a_unit = True  # or within TINY, where it underflows
-    else:
-        v = times_power_of_two(x, np.array(-exponent))
-        within_a_unit = bool((times_power_of_two(v, np.array(exponent)) == x).all())
+    v = np.empty(len(x) if layer.offset is None else len(x) + 2)  # one array: new memory takes longer than products
+    within_a_unit = True
     if layer.offset is not None:
-        v = np.append(v, [np.ldexp(1.0, -exponent)] * 2)
-        within_a_unit = within_a_unit and exponent < 1000
+        v[len(x) :] = np.ldexp(1.0, -exponent)
+        within_a_unit = exponent < 1000
+    if isinstance(x, tuple):
+        v[: len(x)] = [float(c / Fraction(2) ** exponent) for c in x]  # or within TINY, where it underflows
+    else:
+        v[: len(x)] = times_power_of_two(x, np.array(-exponent))
+        used = np.flatnonzero(x != 0)
+        back = times_power_of_two(v[used], np.array(exponent))
+        within_a_unit = within_a_unit and bool((back == x[used]).all())
     return Point(v, exponent, within_a_unit)
 
 

@@ -2,8 +2,9 @@
 
     python standalone.py RESULT.npz WEIGHTS.npz [BIAS.npy]
 
-This file shares no line with the rest of labelproof; copied away, it runs wherever there is Python 3.10. Every stored
-float is taken as the rational number that it is, and all arithmetic is in integers: no proof has a tolerance.
+Weights may be in an array, or in a sparse matrix as scipy saves it. This file shares no line with the rest of
+labelproof; copied away, it runs wherever there is Python 3.10. Every stored float is taken as the rational number that
+it is, and all arithmetic is in integers: no proof has a tolerance.
 
 The classifier gives label i the logit z_i(x) = w_i·x + b_i − θ_i, where θ_i is the logit of the label's threshold. It
 predicts the label set A at x if z_i > τ for each i in A and z_i < τ for every other label (ties "inactive": z_i ≤ τ):
@@ -56,7 +57,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -80,6 +81,22 @@ class ProofError(Exception):
     """A verdict is not proven by its evidence."""
 
 
+class SparseRows(Sequence[list[int]]):
+    """Rows of d numbers that are 0 but for those of ``entries``, by columns; a row is made when it is asked for."""
+
+    def __init__(self, d: int, entries: Sequence[dict[int, Any]]) -> None:
+        self.d, self.entries = d, entries
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, i: Any) -> Any:
+        row = [0] * self.d
+        for j, number in self.entries[i].items():
+            row[j] = number
+        return row
+
+
 @dataclass(frozen=True)
 class Layer:
     """The classifier. Weights and offsets are integers over ``unit``; bounds are fractions, or None for infinity."""
@@ -89,7 +106,7 @@ class Layer:
     temperature: Fraction
     low: list[Fraction | None]  # (d,)
     high: list[Fraction | None]
-    weight: list[list[int]]  # (n_labels, d)
+    weight: Sequence[Sequence[int]]  # (n_labels, d)
     offset: list[int]  # (n_labels,): b − θ
     unit: int
     has_offset: bool
@@ -104,7 +121,10 @@ class Layer:
 
     def logits(self, x: list[int], q: int) -> list[int]:
         """Return each z_i at the point x/q, times unit·q."""
-        return [sum(map(mul, w, x)) + o * q for w, o in zip(self.weight, self.offset, strict=True)]
+        places = [j for j, c in enumerate(x) if c]
+        some = [x[j] for j in places]
+        rows = zip(self.weight, self.offset, strict=True)
+        return [sum(map(mul, map(w.__getitem__, places), some)) + o * q for w, o in rows]
 
     @cached_property
     def norms(self) -> list[int]:
@@ -322,7 +342,7 @@ def _radius_from_above(layer: Layer, active: frozenset[int], low: Any, high: Any
 
 
 class Array(NamedTuple):
-    """The content of an .npy file; ``flat`` has the numbers row by row, and is empty for text."""
+    """The content of an .npy file; ``flat`` has the numbers row by row, or one text; it is empty for more text."""
 
     type: str
     shape: tuple[int, ...]
@@ -379,6 +399,8 @@ def _parse(data: bytes) -> Array:
     size = int(kind[1:]) * (4 if kind[0] == "U" else 1)
     _require(all(n >= 0 for n in shape) and math.prod(shape) * size == len(data) - start, f"numbers of shape {shape}")
     flat = struct.unpack(f"{order}{math.prod(shape)}{CODES[kind]}", data[start:]) if kind[0] not in "US" else ()
+    if kind[0] in "US" and not shape:
+        flat = (data[start:].decode({"U<": "utf-32-le", "U>": "utf-32-be"}.get(kind[0] + order, "ascii")).rstrip("\0"),)
     if by_column and len(shape) == 2:
         flat = tuple(number for i in range(shape[0]) for number in flat[i :: shape[0]])
     return Array(kind, shape, flat)
@@ -412,13 +434,13 @@ def _header(arrays: dict[str, Array]) -> dict[str, Any]:
 def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Array]) -> Layer:
     """Return the classifier of the given numbers, if it is the one that the result was made for."""
     bias = next((given.pop(name) for name in BIASES if name in given), None)
-    matrices = [given[name] for name in WEIGHTS if name in given][:1]
-    matrices = matrices or [array for array in given.values() if len(array.shape) == 2 and array.flat]
-    _require([len(array.shape) for array in matrices] == [2], f"one matrix, best called {', '.join(WEIGHTS)}")
-    [matrix] = matrices
-    (n, d), flat = matrix.shape, _floats(matrix)
-    digest = hashlib.sha256(f"{n} {d} ".encode() + struct.pack(f"<{n * d}d", *(w + 0.0 for w in flat)))  # −0 is 0
-    _require(flat and (n, d) == (header["n_labels"], header["d"]), f"weights of another shape than {n, d}")
+    n, d = int(header["n_labels"]), int(header["d"])
+    _require((n, d) == (header["n_labels"], header["d"]), "numbers of labels and features")
+    entries = _entries(given, n, d)
+    rows = _matrix(given, n, d) if entries is None else SparseRows(d, entries)
+    digest = hashlib.sha256(f"{n} {d} ".encode())
+    for row in rows:
+        digest.update(struct.pack(f"<{d}d", *(w + 0.0 for w in row)))  # −0 is 0
     _require(bias is None or bias.shape == (n,), f"a bias of {n} numbers")
     _require(digest.hexdigest() == header["weight_sha256"], "the weights that were verified, got others")
 
@@ -435,14 +457,58 @@ def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Ar
 
     low, high = _bounds(arrays, "low", d, -math.inf), _bounds(arrays, "high", d, math.inf)
     _require(all(x is None or y is None or x <= y for x, y in zip(low, high, strict=True)), "low ≤ high")
-    numbers, unit = _integers([*flat, *exact])
+    kept = rows if entries is None else [list(entry.values()) for entry in entries]
+    numbers, unit = _integers([*(w for row in kept for w in row), *exact])
+    whole = iter(numbers)
+    weight: Sequence[Sequence[int]] = [list(islice(whole, d)) for _ in rows] if entries is None else []
+    if entries is not None:
+        weight = SparseRows(d, [{j: next(whole) for j in entry} for entry in entries])
     return Layer(
         *(header["rule"], header["ties"], Fraction(float(header["temperature"])), low, high),
-        *(_rows(numbers[: n * d], d), numbers[n * d :], unit, has_offset),
-        exponents=[math.frexp(max(map(abs, (*w, o))))[1] for w, o in zip(_rows(flat, d), offset, strict=True)],
-        is_usual=all(2.0**-400 < abs(x) < 2.0**400 for x in (*flat, *offset, header["box"]) if x),
+        *(weight, list(whole), unit, has_offset),
+        exponents=[math.frexp(max(map(abs, (*w, o))))[1] for w, o in zip(kept, offset, strict=True)],
+        is_usual=all(2.0**-400 < abs(x) < 2.0**400 for row in (*kept, offset, [header["box"]]) for x in row if x),
         balls=_balls(arrays, d),
     )
+
+
+def _matrix(given: dict[str, Array], n: int, d: int) -> list[list[float]]:
+    """Return the rows of the weight that is an array."""
+    matrices = [given[name] for name in WEIGHTS if name in given][:1]
+    matrices = matrices or [array for array in given.values() if len(array.shape) == 2 and array.flat]
+    _require([len(array.shape) for array in matrices] == [2], f"one matrix, best called {', '.join(WEIGHTS)}")
+    [matrix] = matrices
+    _require(matrix.flat and matrix.shape == (n, d), f"weights of another shape than {matrix.shape}")
+    return _rows(_floats(matrix), d)
+
+
+def _entries(given: dict[str, Array], n: int, d: int) -> list[dict[int, float]] | None:
+    """Return each label's numbers by columns if the weight is a sparse matrix, else None.
+
+    Saved by scipy it is in rows or columns (csr, csc) or place by place (coo), and labels are its rows or its columns.
+    As the arrays weight_data, weight_indices, weight_indptr and weight_shape it is in rows, which are the labels.
+    """
+    own = "weight_" if "weight_indptr" in given else ""
+    if not own and "format" not in given:
+        return None
+    form, shape = "csr" if own else given["format"].flat[0], tuple(given[f"{own}shape"].flat)
+    values = _floats(given[f"{own}data"])
+    if form == "coo":
+        places = [given["row"].flat, given["col"].flat]
+    else:
+        _require(form in ("csr", "csc"), f"a sparse matrix in the form csr, csc or coo, got {form}")
+        ends = given[f"{own}indptr"].flat
+        whole = ends[0] == 0 and ends[-1] == len(values)
+        _require(whole and all(a <= b for a, b in pairwise(ends)), "ascending indptr")
+        outer = [i for i, (a, b) in enumerate(pairwise(ends)) for _ in range(a, b)]
+        places = [outer, given[f"{own}indices"].flat][:: 1 if form == "csr" else -1]
+    turned = not own and n != d and shape == (d, n)
+    _require(turned or shape == (n, d), f"weights of another shape than {shape}")
+    entries: list[dict[int, float]] = [{} for _ in range(n)]
+    for i, j, value in zip(*(reversed(places) if turned else places), values, strict=True):
+        _require(0 <= i < n and 0 <= j < d and j not in entries[i], "each entry once, within the matrix")
+        entries[i][j] = value
+    return entries
 
 
 def _balls(arrays: dict[str, Array], d: int) -> list[tuple[int, int, Fraction, list[Fraction]]]:

@@ -39,24 +39,30 @@ def witness_faults(
     """Return, for each label set, None if its witness proves it argmaxable, else what is wrong with it."""
     faults = [_domain_fault(layer, x) for x in witnesses]
     sound = [i for i, fault in enumerate(faults) if fault is None]
-    if not sound:
-        return faults
-    points = [scaled_point(layer, witnesses[i]) for i in sound]
-    logits = _products(floats.rows, [point.v for point in points])
     check = {"sigmoid": _sigmoid_fault, "topk": _topk_fault, "sparsemax": _sparsemax_fault}[layer.rule]
-    for i, point, z in zip(sound, points, logits, strict=True):
-        faults[i] = check(layer, sets[i], witnesses[i], bounded_logits(floats, point, z))
+    for some in _together(layer, witnesses, sound):
+        points = [scaled_point(layer, witnesses[i]) for i in some]
+        logits = _products(floats.rows, [point.v for point in points])
+        for i, point, z in zip(some, points, logits, strict=True):
+            faults[i] = check(layer, sets[i], witnesses[i], bounded_logits(floats, point, z))
     return faults
 
 
-def _products(rows: Floats, points: list[Floats]) -> Floats:
-    """Return the products of points and rows (n_points, n_rows); where a point is mostly 0, of its other columns.
+def _together(layer: OutputLayer, witnesses: Sequence[Witness], which: list[int]) -> list[list[int]]:
+    """Return which witnesses to scale together: all, but wide ones that are mostly 0 one by one, in the same memory."""
+    if layer.d <= WIDE or not which:
+        return [which] if which else []
+    few = (isinstance(x, np.ndarray) and 8 * np.count_nonzero(x != 0) <= len(x) for x in (witnesses[i] for i in which))
+    return [[i] for i in which] if all(few) else [which]
 
-    Points that are wide and mostly 0 are never put into one array: that would take longer than their products.
-    """
-    if len(points[0]) <= WIDE or any(8 * np.count_nonzero(v) > len(v) for v in points):
-        return np.asarray(np.array(points) @ rows.T)
-    return np.array([v[used] @ rows.T[used] for v in points for used in [np.flatnonzero(v)]])
+
+def _products(rows: Floats, points: list[Floats]) -> Floats:
+    """Return the products of points and rows (n_points, n_rows); of one wide point that is mostly 0, by what is not."""
+    if len(points) == 1 and len(points[0]) > WIDE:
+        used = np.flatnonzero(points[0] != 0)  # of what is not 0: of floats it takes eight times as long
+        if 8 * len(used) <= len(points[0]):
+            return np.asarray(points[0][used] @ rows.T[used])[None]
+    return np.asarray(np.array(points) @ rows.T)
 
 
 def _domain_fault(layer: OutputLayer, x: Witness) -> str | None:

@@ -42,8 +42,9 @@ def decide_by_columns(
     others
         Decides sets of a layer without balls, in at most so many seconds each.
     """
-    start = now()
     floats = float_rows(layer)
+    search = ColumnSearch(layer, floats)
+    start = now()  # what prepares the layer is no label set's time
     is_narrow = bool(layer.balls) and layer.d <= NARROW
     found = [Finding(reason="not decided yet")] * len(sets)
     if is_narrow:
@@ -52,7 +53,7 @@ def decide_by_columns(
     advance(len(sets) - len(left))
     seconds = time_left(time_limit, start, len(sets))
     if left and seconds != 0:
-        _fill(found, left, _by_columns(layer, floats, sets.take(left), n_jobs, seconds, advance))
+        _fill(found, left, _by_columns(search, floats, sets.take(left), n_jobs, seconds, advance))
     left = [i for i in left if found[i].reason]
     seconds = time_left(time_limit, start, len(sets))
     if left and seconds != 0 and (not is_narrow or layer.d <= MOST_BOXED):
@@ -70,7 +71,7 @@ def _fill(found: list[Finding], places: list[int], new: list[Finding]) -> None:
 
 
 def _by_columns(
-    layer: OutputLayer,
+    search: ColumnSearch,
     floats: FloatRows,
     sets: LabelSets,
     n_jobs: int | None,
@@ -79,13 +80,12 @@ def _by_columns(
 ) -> list[Finding]:
     """Return what the search in columns finds and proves; ``advance`` is told of what it has."""
     found: list[Finding] = []
+
+    def work(first: int) -> list[Finding]:
+        block = sets.slice(first, min(first + AT_ONCE, len(sets)))
+        return proven(search.layer, floats, block, [_found(search, active, time_limit) for active in block])
+
     with one_blas_thread():
-        search = ColumnSearch(layer, floats)
-
-        def work(first: int) -> list[Finding]:
-            block = sets.slice(first, min(first + AT_ONCE, len(sets)))
-            return proven(layer, floats, block, [_found(search, active, time_limit) for active in block])
-
         for some in in_threads(work, range(0, len(sets), AT_ONCE), n_jobs):
             found += some
             advance(sum(not one.reason for one in some))

@@ -7,8 +7,11 @@ If they do not, the columns with the largest p_j join, or the margin asked for i
 or infinite the offset is one more column, and inputs are its multiples. Nothing returned here is trusted.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +38,7 @@ TINY = 1e-10  # sums that cancel to this share are taken for 0
 STEEP = 10.0  # the threshold's column is so many times a feature's
 DIVERGES = 1e7  # multipliers that large belong to a conflict
 CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
+NUMBERS_AT_ONCE = 2**20  # of the points that memory is taken for
 LEAST_WEIGHT = 2.0**-36  # multipliers below this share of the largest are left out
 
 
@@ -51,6 +55,24 @@ class _Problem:
     level: int = 0
     threshold: float = 0.0  # where the threshold would be without rows, over STEEP
     state: ScaledPoints | None = None  # of the search among multiples of inputs
+    deadline: float = inf
+
+
+class _Zeros:
+    """Arrays of zeros for points, some at a time: in one piece, new memory takes a fraction of the time."""
+
+    def __init__(self, d: int) -> None:
+        self._d, self._lock = d, Lock()
+        self._left: Iterator[Floats] = iter(())
+
+    def take(self) -> Floats:
+        """Return an array (d,) that nobody else has."""
+        with self._lock:
+            point = next(self._left, None)
+            if point is None:
+                self._left = iter(np.zeros((max(1, NUMBERS_AT_ONCE // self._d), self._d)))
+                point = next(self._left)
+            return point
 
 
 class ColumnSearch:
@@ -66,6 +88,7 @@ class ColumnSearch:
         self.part = np.full(d, len(layer.balls))  # the ball of each column
         self.centre = np.clip(np.zeros(d), self.low, self.high)
         self.base = self.centre.copy()  # where a column is left out
+        self._moves_base, self._points = bool(self.base.any()), _Zeros(d)
         self.radii = np.array([ball.radius for ball in layer.balls])
         for k, ball in enumerate(layer.balls):
             self.part[ball.start : ball.stop] = k
@@ -99,6 +122,7 @@ class ColumnSearch:
         if self.layer.rule == "sparsemax" and not len(active):  # no support sums to 1/t
             return Finding(conflict=np.array([self.layer.n_labels + 2]), multipliers=(Fraction(1),))
         problem = self._start(active)
+        problem.deadline = deadline
         for _ in range(MOST_ROUNDS):
             stop_after(deadline)
             near = self._solve(problem)
@@ -177,7 +201,7 @@ class ColumnSearch:
         if self.layer.has_threshold:
             parts.append(-STEEP * scale[:, None])
         state.add(np.concatenate(parts, axis=1))
-        return state.solve()
+        return state.solve(problem.deadline)
 
     def _solve_once(self, problem: _Problem) -> Nearest:
         """Find the nearest point for the rows and columns of a problem, and keep its multipliers as a start."""
@@ -195,8 +219,8 @@ class ColumnSearch:
             row, target = self._sum(problem, columns)
             G, t, is_equal = np.vstack([G, row]), np.append(t, target), np.append(is_equal, True)
         middle, low, high = box
-        start, tolerance = problem.lam[: len(t)], 0.1 * self._margin(problem)
-        near = nearest_point(G, t, Box(middle, theta, low, high), start, is_equal, tolerance=tolerance)
+        start, how = problem.lam[: len(t)], {"tolerance": 0.1 * self._margin(problem), "deadline": problem.deadline}
+        near = nearest_point(G, t, Box(middle, theta, low, high), start, is_equal, **how)
         problem.lam = np.append(near.multipliers, np.zeros(len(rows) + 1 - len(t)))
         return near
 
@@ -214,6 +238,8 @@ class ColumnSearch:
         return row / size, target / size
 
     def _is_inside(self, problem: _Problem, x: Floats) -> bool:
+        if not len(self.radii):
+            return True
         away = x[: len(problem.columns)] - self.centre[problem.columns]
         part = self.part[problem.columns]
         norms = np.array([np.linalg.norm(away[part == k]) for k in range(len(self.radii))])
@@ -243,7 +269,9 @@ class ColumnSearch:
         return True
 
     def _witness(self, problem: _Problem, v: Floats) -> Floats:
-        columns, x = problem.columns, self.base.copy()
+        columns, x = problem.columns, self._points.take()
+        if self._moves_base:
+            x[:] = self.base
         few = v[: len(columns)]
         if self.is_scaled and self.offset is not None:
             few = few / max(v[len(columns)], 1e-6 * np.abs(v).max(initial=1e-300))

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +17,14 @@ from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows, Witness, float_rows
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.column_engine import decide_by_columns
+from labelproof.search.doubled import DoubledRows, search_doubled
 from labelproof.search.exact import float_witness, point_witness, settle
-from labelproof.search.few_features import has_features_to_spare, search_few_features, searches_in_columns
+from labelproof.search.few_features import (
+    first_features,
+    has_features_to_spare,
+    search_few_features,
+    searches_in_columns,
+)
 from labelproof.search.findings import Finding
 from labelproof.search.many_bits import ExtendedRows, search_extended
 from labelproof.search.propose import (
@@ -36,6 +44,8 @@ Indices = npt.NDArray[np.int64]
 FIRST = 48  # label sets that show which rows matter
 SMALL = 16  # up to this width exact arithmetic is as fast as any
 SECONDS_A_NUMBER = 4e-8  # to prove a conflict, for each number in its rows
+SECONDS_OF_A_SOLUTION = 5e-8  # to prove a conflict of one row exactly; n³ as many for n rows
+Finer = Callable[[Indices, Indices, float], tuple[int, list[Fraction], Indices]]
 MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended precision
 
 
@@ -51,6 +61,7 @@ class Prepared:
     layer: OutputLayer
     system: SearchSystem
     floats: FloatRows
+    doubled: DoubledRows
     extended: ExtendedRows
 
 
@@ -58,7 +69,7 @@ def prepare(layer: OutputLayer) -> Prepared:
     """Scale a layer's rows for search and proof; of sparse weights this makes dense copies."""
     layer = layer.dense()
     system = search_system(layer)
-    return Prepared(layer, system, float_rows(layer), ExtendedRows(layer, system))
+    return Prepared(layer, system, float_rows(layer), DoubledRows(layer, system), ExtendedRows(layer, system))
 
 
 def decide(
@@ -126,14 +137,14 @@ def _decide_wide(
     advance: Callable[[int], None],
 ) -> list[Finding]:
     """Search with few features at a time, and prove what is found for all of them."""
-    begin = now()
+    floats, kept = float_rows(layer), first_features(layer)
+    begin = now()  # what prepares the layer is no label set's time
 
     def decide_narrow(narrow: OutputLayer, some: LabelSets, seconds: float | None) -> list[Finding]:
         start, prepared = now(), prepare(narrow)
         return decide(narrow, some, n_jobs=n_jobs, time_limit=time_left(seconds, start, len(some)), prepared=prepared)
 
-    evidence = search_few_features(layer, sets, decide_narrow, time_limit)
-    floats = float_rows(layer)
+    evidence = search_few_features(layer, kept, sets, decide_narrow, time_limit)
     for i, found in enumerate(evidence):
         seconds = time_left(time_limit, begin, len(sets))
         if seconds is not None and seconds < _seconds_of_a_proof(layer, found):
@@ -167,7 +178,7 @@ def _decide_block(
 ) -> tuple[list[Finding], npt.NDArray[np.int64]]:
     start = now()
     guesses = search(job.layer, job.system, sets, hot, time_limit)
-    evidence = _prove(job, sets, guesses)
+    evidence = _prove(job, sets, guesses, time_left(time_limit, start, len(sets)))
     seconds = time_left(time_limit, start, len(sets))
     for i, known in enumerate(evidence):
         if known.reason:
@@ -177,8 +188,8 @@ def _decide_block(
     return evidence, guesses.tight
 
 
-def _prove(job: Prepared, sets: LabelSets, guesses: Guesses) -> list[Finding]:
-    """Turn guesses into proven evidence; the reason says where that fails."""
+def _prove(job: Prepared, sets: LabelSets, guesses: Guesses, seconds: float | None) -> list[Finding]:
+    """Turn guesses into proven evidence; the reason says where that fails, or would take more seconds for a set."""
     evidence = [Finding(reason="the search ended without a result")] * len(sets)
     points = np.flatnonzero(guesses.outcome == 1).tolist()
     witnesses = [float_witness(job.layer, job.system, sets[i], guesses.points[i]) for i in points]
@@ -187,7 +198,7 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses) -> list[Finding]:
         evidence[i] = Finding(witness=x) if fault is None else Finding(reason=fault)
     clashes = np.flatnonzero(guesses.outcome == 0).tolist()
     conflicts = [np.sort(guesses.rows[i]) for i in clashes]
-    faults = conflict_faults(job.layer, sets.take(clashes), conflicts)
+    faults = conflict_faults(job.layer, sets.take(clashes), conflicts, partial(_may_solve, seconds))
     for i, rows, fault in zip(clashes, conflicts, faults, strict=True):
         evidence[i] = Finding(conflict=rows) if fault is None else Finding(reason=fault)
     return evidence
@@ -209,7 +220,17 @@ def _escalate(
         found = settle(job.layer, job.system, one[0], start, deadline)
     except OutOfTimeError:
         return None
-    return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
+    return _proven_exactly(job, one, found)
+
+
+def _proven_exactly(job: Prepared, one: LabelSets, found: tuple[Fraction, ...] | Indices) -> Finding:
+    """Prove what `settle` has found, which has taken far longer."""
+    return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found, inf)
+
+
+def _may_solve(seconds: float | None, n_rows: int) -> bool:
+    """Return whether there is time to prove a conflict of so many rows exactly."""
+    return seconds is None or SECONDS_OF_A_SOLUTION * n_rows**3 < seconds
 
 
 def _any_strict(layer: OutputLayer, rows: Indices, active: Indices) -> bool:
@@ -226,9 +247,8 @@ def _on_the_boundary(job: Prepared, one: LabelSets, start: Indices, deadline: fl
     wanted = np.array([float(layer.is_strict(row, active)) for row in job.system.numbers.tolist()])
     guesses = search_one(layer, job.system, one, start, deadline, wanted)
     if guesses.outcome[0] == 0:
-        return _prove_conflict(job, one, guesses.rows[0])
-    found = settle(layer, job.system, active, guesses.rows[0], deadline)
-    return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found)
+        return _prove_conflict(job, one, guesses.rows[0], deadline)
+    return _proven_exactly(job, one, settle(layer, job.system, active, guesses.rows[0], deadline))
 
 
 def _finer_searches(
@@ -238,16 +258,17 @@ def _finer_searches(
     if job.system.width <= SMALL:
         return
     guesses = search_one(job.layer, job.system, one, start, deadline)
-    yield _prove(job, one, guesses)[0], guesses.rows[0]
-    if job.system.rows.size > MOST_EXTENDED or len(job.system.fixed):
-        return
+    yield _prove(job, one, guesses, deadline - now())[0], guesses.rows[0]
+    finer: list[Finer] = [partial(search_doubled, job.doubled)]
+    if job.system.rows.size <= MOST_EXTENDED and not len(job.system.fixed):
+        finer += [partial(search_extended, job.extended, bits) for bits in (384, 768, 1536)]
     rows = guesses.rows[0]
-    for bits in (384, 768, 1536):
-        outcome, point, rows = search_extended(job.extended, one[0], rows, bits, deadline)
+    for search_again in finer:
+        outcome, point, rows = search_again(one[0], rows, deadline)
         if outcome == 1:
             yield _prove_witness(job, one, point_witness(job.layer, job.system, one[0], point)), rows
         elif outcome == 0:
-            yield _prove_conflict(job, one, rows), rows
+            yield _prove_conflict(job, one, rows, deadline), rows
 
 
 def _prove_witness(job: Prepared, one: LabelSets, x: tuple[Fraction, ...]) -> Finding:
@@ -260,8 +281,8 @@ def _prove_witness(job: Prepared, one: LabelSets, x: tuple[Fraction, ...]) -> Fi
     return Finding(reason=f"no proof: {fault}")
 
 
-def _prove_conflict(job: Prepared, one: LabelSets, rows: Indices) -> Finding:
-    fault = conflict_faults(job.layer, one, [np.sort(rows)])[0]
+def _prove_conflict(job: Prepared, one: LabelSets, rows: Indices, deadline: float) -> Finding:
+    fault = conflict_faults(job.layer, one, [np.sort(rows)], partial(_may_solve, deadline - now()))[0]
     return Finding(conflict=np.sort(rows)) if fault is None else Finding(reason=f"no proof: {fault}")
 
 

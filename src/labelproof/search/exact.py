@@ -139,6 +139,7 @@ class _State:
         """Return a maximal list of independent rows, the first ones preferred."""
         if not numbers:
             return []
+        stop_after(self.deadline, cost=SECONDS_OF_A_SOLUTION * len(numbers) ** 3)
         columns = flint.fmpz_mat([self.row(r)[0] for r in numbers]).transpose()
         reduced, _, rank = columns.rref()
         pivots: list[int] = []
@@ -158,6 +159,7 @@ class _State:
         self.rows, self.multipliers = rows, multipliers
         self.v = [flint.fmpq(0)] * self.system.width
         for r, m in zip(rows, multipliers, strict=True):
+            stop_after(self.deadline)
             self.v = [a + m * b for a, b in zip(self.v, self.row(r)[0], strict=True)]
 
     def violated_rows(self) -> Iterator[int]:
@@ -185,6 +187,7 @@ class _State:
         return min(wrong)[1] if wrong else None
 
     def _value(self, number: int) -> flint.fmpq:
+        stop_after(self.deadline)
         return sum((a * b for a, b in zip(self.v, self.row(number)[0], strict=True)), flint.fmpq(0))
 
     def split(self, number: int) -> Split:
@@ -193,6 +196,7 @@ class _State:
         r = self._coordinates(g)
         z = [flint.fmpq(a) for a in g]
         for row, s in zip(self.rows, r, strict=True):
+            stop_after(self.deadline)
             z = [a - s * b for a, b in zip(z, self.row(row)[0], strict=True)]
         zz = sum((a * a for a in z), flint.fmpq(0))
         return Split(r, z if zz != 0 else None, zz)

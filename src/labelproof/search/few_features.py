@@ -20,7 +20,7 @@ from labelproof.proof.sparse_weights import row_blocks
 from labelproof.search.findings import Finding
 from labelproof.search.time_limits import now, out_of_time, time_left
 
-__all__ = ["has_features_to_spare", "search_few_features", "searches_in_columns"]
+__all__ = ["as_searched", "first_features", "has_features_to_spare", "search_few_features", "searches_in_columns"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -30,6 +30,7 @@ NEW_FEATURES = 128  # that break conflicts and join in a round
 MOST_ROUNDS = 30
 MOST_ROWS = 2500  # of a conflict that are worth an attempt at a proof
 SECONDS_OF_A_DEPENDENCE = 3e-10  # of one row and one feature; n² times as many of n rows
+SECONDS_OF_A_NUMBER = 6e-8  # of a narrow layer and of the square matrices of its search, to make them ready
 TINY = 1e-12  # sums that cancel to this share are taken for 0
 
 
@@ -50,8 +51,14 @@ def searches_in_columns(layer: OutputLayer) -> bool:
     return bool(layer.balls) or has_features_to_spare(layer) or (layer.sparse is not None and layer.d > WIDE)
 
 
+def as_searched(layer: OutputLayer) -> OutputLayer:
+    """Return a layer with sparse weights in an array, unless it is searched with few columns at a time."""
+    return layer if searches_in_columns(layer) or has_features_to_spare(layer) else layer.dense()
+
+
 def search_few_features(
     layer: OutputLayer,
+    kept: Indices,
     sets: LabelSets,
     decide: Callable[[OutputLayer, LabelSets, float | None], list[Finding]],
     time_limit: float | None = None,
@@ -60,18 +67,23 @@ def search_few_features(
 
     Parameters
     ----------
+    kept
+        Features to begin with, such as `first_features`.
     decide
         Gives evidence for narrow layers, in at most so many seconds for one label set.
     time_limit
         Seconds for one label set; each round of narrower searches has what the others left.
     """
     start = now()
-    kept = _first_features(layer)
     answers = [Finding(reason="the search ended without a result")] * len(sets)
     left = list(range(len(sets)))
     seconds = time_left(time_limit, start, len(sets))
     for _ in range(MOST_ROUNDS):
         start, n_asked = now(), len(left)
+        ready = SECONDS_OF_A_NUMBER * (layer.n_labels + len(kept)) * len(kept)
+        if seconds is not None and seconds * n_asked < ready:
+            seconds = 0.0  # there is no time to make the narrow layer ready
+            break
         found = decide(_narrow(layer, kept), sets.take(left), seconds)
         harm = np.zeros(layer.d)
         for i, evidence in zip(left, found, strict=True):
@@ -99,7 +111,7 @@ def _is_too_late(seconds: float | None, found: Finding, n_features: int) -> bool
     return seconds < SECONDS_OF_A_DEPENDENCE * len(found.conflict) ** 2 * n_features
 
 
-def _first_features(layer: OutputLayer) -> Indices:
+def first_features(layer: OutputLayer) -> Indices:
     """Return the features with the largest and the smallest weights of each label."""
     kept = []
     for rows in row_blocks(layer.weight):

@@ -7,10 +7,13 @@ and λ ≥ 0 maximises a smooth concave function whose gradient is t − G x(λ)
 held at λ_i = 0, with steps cut back where they overshoot. Nothing returned here is trusted.
 """
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from labelproof.search.time_limits import stop_after
 
 __all__ = ["Nearest", "nearest_point"]
 
@@ -37,11 +40,20 @@ class Box(NamedTuple):
 
 
 def nearest_point(
-    G: Floats, t: Floats, box: Box, start: Floats, is_equal: npt.NDArray[np.bool_], *, tolerance: float, steps: int = 60
+    G: Floats,
+    t: Floats,
+    box: Box,
+    start: Floats,
+    is_equal: npt.NDArray[np.bool_],
+    *,
+    tolerance: float,
+    steps: int = 60,
+    deadline: float = inf,
 ) -> Nearest:
     """Maximise the dual from a start; rows in ``is_equal`` may have multipliers of either sign.
 
-    Ends when no row lacks more than the tolerance, and none with a multiplier exceeds it, or after so many steps.
+    Ends when no row lacks more than the tolerance, and none with a multiplier exceeds it, or after so many steps;
+    raises OutOfTimeError after the deadline.
     """
     lam = np.where(is_equal, start, np.maximum(start, 0.0))
     now = _point(G, t, box, lam)
@@ -55,6 +67,7 @@ def nearest_point(
         hessian = (inner / box.theta[inside]) @ inner.T
         better = None
         for ridge in RIDGES:
+            stop_after(deadline)
             better = _step(G, t, box, lam, is_equal, now.value, residual, moves, hessian, ridge)
             if better is not None:
                 break

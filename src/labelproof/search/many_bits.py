@@ -22,6 +22,7 @@ __all__ = ["ExtendedRows", "search_extended"]
 
 Indices = npt.NDArray[np.int64]
 _CANDIDATES = 48
+ROWS_AT_ONCE = 256  # in a product, between two looks at the clock
 SECONDS_OF_AN_INVERSE = 2e-10  # for each bit and a matrix of one row; n³ as many for n rows, and no interruption
 
 
@@ -34,7 +35,7 @@ class ExtendedRows:
     def __init__(self, layer: OutputLayer, system: SearchSystem) -> None:
         self.layer, self.system = layer, system
         self._table: list[list[flint.arb]] = []
-        self._matrix = flint.arb_mat(0, 0)
+        self._blocks: list[flint.arb_mat] = []  # the same rows again, some in each
 
     def build(self, deadline: float) -> None:
         """Convert the rows, unless that is done; what a deadline interrupts is taken up again."""
@@ -44,8 +45,9 @@ class ExtendedRows:
             if place % 16 == 0:
                 stop_after(deadline)
             self._table.append(self._row(place, shifts[place] - system.column_exponents))
-        if self._matrix.nrows() < len(self._table):
-            self._matrix = flint.arb_mat(self._table)
+        for start in range(ROWS_AT_ONCE * len(self._blocks), len(self._table), ROWS_AT_ONCE):
+            stop_after(deadline)
+            self._blocks.append(flint.arb_mat(self._table[start : start + ROWS_AT_ONCE]))
 
     def _row(self, place: int, exponents: Indices) -> list[flint.arb]:
         """Return one row; the weights of labels are floats even after they are scaled."""
@@ -67,13 +69,17 @@ class ExtendedRows:
             [self._table[p] if s > 0 else [-a for a in self._table[p]] for p, s in zip(places, signs, strict=True)]
         )
 
-    def products(self, v: flint.arb_mat) -> list[flint.arb]:
+    def products(self, v: flint.arb_mat, deadline: float) -> list[flint.arb]:
         """Return the product of every row with v, without signs."""
-        return (self._matrix * v).entries()
+        found: list[flint.arb] = []
+        for block in self._blocks:
+            stop_after(deadline)
+            found += (block * v).entries()
+        return found
 
 
 def search_extended(
-    rows: ExtendedRows, active: Indices, start: Indices, bits: int, deadline: float
+    rows: ExtendedRows, bits: int, active: Indices, start: Indices, deadline: float
 ) -> tuple[int, list[Fraction], Indices]:
     """Search for one label set in ``bits`` bits; weak rows are taken as strict ones, equalities are not known.
 
@@ -145,7 +151,8 @@ class _Search:
         while True:
             stop_after(self.deadline)
             yield from self._violated_working_rows()  # none after the last step, though there may be some
-            products = [s * float(p) for s, p in zip(self.signs.tolist(), self.rows.products(self.v), strict=True)]
+            found = self.rows.products(self.v, self.deadline)
+            products = [s * float(p) for s, p in zip(self.signs.tolist(), found, strict=True)]
             self.worst = min(products)
             cut = 1 - 0.3 * (1 - self.worst)
             inside = set(self.ids)

@@ -15,14 +15,13 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
 from labelproof.proof.sparse_weights import largest_of_rows
-from labelproof.search.time_limits import OutOfTimeError, deadline_after, stop_after
+from labelproof.search.time_limits import STEPS_A_SECOND, OutOfTimeError, deadline_after, steps_before, stop_after
 
-__all__ = ["Guesses", "SearchSystem", "hot_rows", "search", "search_one", "search_system"]
+__all__ = ["Guesses", "SearchSystem", "extra_columns", "hot_rows", "search", "search_one", "search_system"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 NUMBERS_AT_ONCE = 2**15  # of rows that are scaled together
-STEPS_OF_ONE_FEATURE = 10**7  # in some 50 ms; of m features, 1/m² as many
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ class Guesses:
 
 def search_system(layer: OutputLayer) -> SearchSystem:
     """Scale the rows of a layer for the search, some at a time: so they stay in the processor's cache."""
-    n, extra = layer.n_labels, _extra_columns(layer)
+    n, extra = layer.n_labels, extra_columns(layer)
     width = layer.d + extra.shape[1]
     step = max(16, NUMBERS_AT_ONCE // width)
     parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
@@ -117,7 +116,7 @@ def search_system(layer: OutputLayer) -> SearchSystem:
     )
 
 
-def _extra_columns(layer: OutputLayer) -> Floats:
+def extra_columns(layer: OutputLayer) -> Floats:
     """Return the columns of label rows for scale and threshold, as far as there are any."""
     n, columns = layer.n_labels, [np.empty((layer.n_labels, 0))]
     if not layer.is_cone:  # on a cone, scaling x meets sparsemax's sum
@@ -216,7 +215,7 @@ def _search_block(
     from labelproof.search.block_kernels import search_block
 
     m = system.width
-    max_steps = int(min(100 * m + 4000, time_limit * 1e8 / m**2))
+    max_steps = int(min(100 * m + 4000, time_limit * STEPS_A_SECOND / m**2))
     equalities = _equalities(layer, system, sets)
     most_active = int(np.diff(sets.indptr).max(initial=0))
     outcome, points, places, counts, tight, multipliers = search_block(
@@ -291,15 +290,15 @@ def search_one(
     places = np.flatnonzero(inside)
     v, QT, R = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     lam, active, multipliers, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
-    steps_at_a_time = 100 * m + 2000 if deadline == np.inf else 1 + STEPS_OF_ONE_FEATURE // m**2
     while True:
         G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
         targets = np.append(np.zeros(n_equal), wanted[places])
         steps, outcome = 0, STOPPED
         while outcome == STOPPED and steps < 100 * m + 2000:
             stop_after(deadline)
+            few = steps_before(deadline, m, most=100 * m + 2000)
             outcome, q, done, entering = dual_active_set(
-                G, targets, n_equal, v, QT, R, lam, active, q, 1.0, 1e-9, steps_at_a_time, multipliers
+                G, targets, n_equal, v, QT, R, lam, active, q, 1.0, 1e-9, few, multipliers
             )
             steps += done
         tight = np.where(active[:q] < n_equal, -1 - active[:q], places[np.maximum(active[:q] - n_equal, 0)])

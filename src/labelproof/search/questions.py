@@ -16,7 +16,7 @@ from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import Sample, choose_sets
 from labelproof.proof.sparse_weights import SparseWeight
-from labelproof.search.few_features import has_features_to_spare, searches_in_columns
+from labelproof.search.few_features import as_searched
 from labelproof.search.findings import pack
 from labelproof.search.narrow_bounds import decide_narrow_first
 from labelproof.search.radius import as_floats, measure_radii
@@ -102,8 +102,7 @@ def ask(
         raise ValueError(f"eps must be a number ≥ 0, got {eps}")
     kept = SparseWeight(weight) if scipy.sparse.issparse(weight) else weight
     layer = _layer(kept, rule, bias=bias, thresholds=thresholds, ties=ties, domain=domain)
-    if radius or not (searches_in_columns(layer) or has_features_to_spare(layer)):
-        layer = layer.dense()
+    layer = layer.dense() if radius else as_searched(layer)
     if radius and layer.rule != "sigmoid":
         raise ValueError(f"radius goes with rule='sigmoid' only, got rule={layer.rule!r}")
     if radius and layer.balls:

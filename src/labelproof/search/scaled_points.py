@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.search.least_norm import Nearest
+from labelproof.search.time_limits import steps_before, stop_after
 
 __all__ = ["ScaledPoints"]
 
@@ -37,16 +38,21 @@ class ScaledPoints:
         self.rows = np.concatenate([self.rows, rows / sizes[:, None]])
         self.sizes = np.concatenate([self.sizes, sizes])
 
-    def solve(self) -> Nearest:
+    def solve(self, deadline: float) -> Nearest:
         """Find a point at which all rows are positive, or the multipliers of a conflict."""
-        from labelproof.search.active_set_kernels import SOLVED, dual_active_set
+        from labelproof.search.active_set_kernels import SOLVED, STOPPED, dual_active_set
 
         m, start = len(self.v), self.n_bounds
         targets = np.append(np.zeros(start), np.ones(self.n_rows))
-        state = self.v, self.QT, self.R, self.lam, self.active, self.q
-        outcome, self.q, _, entering = dual_active_set(
-            self.rows, targets, 0, *state, 0.5, 1e-9, 50 * m + 2000, self.multipliers
-        )
+        outcome, left, entering = STOPPED, 50 * m + 2000, -1
+        while outcome == STOPPED and left > 0:
+            stop_after(deadline)
+            state = self.v, self.QT, self.R, self.lam, self.active, self.q
+            few = steps_before(deadline, m, most=left)
+            outcome, self.q, done, entering = dual_active_set(
+                self.rows, targets, 0, *state, 0.5, 1e-9, few, self.multipliers
+            )
+            left -= done
         if outcome == SOLVED:
             return Nearest(np.clip(self.v, self.low, self.high), np.zeros(self.n_rows), 0.0)
         found = np.zeros(len(targets) + 1)

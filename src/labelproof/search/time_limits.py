@@ -3,7 +3,10 @@
 import math
 import time
 
-__all__ = ["OutOfTimeError", "deadline_after", "now", "out_of_time", "stop_after", "time_left"]
+__all__ = ["OutOfTimeError", "deadline_after", "now", "out_of_time", "steps_before", "stop_after", "time_left"]
+
+STEPS_A_SECOND = 1e8  # of the active-set method with one feature, about; with m features, 1/m² as many
+SHARE_OF_A_SLICE = 0.1  # of the time that is left, for the steps between two looks at the clock
 
 
 class OutOfTimeError(Exception):
@@ -28,6 +31,11 @@ def time_left(limit: float | None, start: float, n_sets: int) -> float | None:
 def out_of_time(limit: float | None) -> str:
     """Return the reason why a label set is undecided."""
     return f"no proof within the time limit of {limit} s"
+
+
+def steps_before(deadline: float, m: int, *, most: int) -> int:
+    """Return how many steps of the active-set method with m features to take before the next look at the clock."""
+    return 1 + int(min(most, SHARE_OF_A_SLICE * max(deadline - now(), 0.0) * STEPS_A_SECOND / m**2))
 
 
 def stop_after(deadline: float, *, cost: float = 0.0) -> None:
