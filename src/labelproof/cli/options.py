@@ -94,6 +94,6 @@ EngineName = Annotated[
 ]
 Address = Annotated[
     str | None,
-    typer.Option(help="Of the Ray cluster, such as auto; by default one is started here.", show_default=False),
+    typer.Option(help="Address of the Ray cluster, such as auto; by default one is started.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
