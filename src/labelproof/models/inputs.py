@@ -32,8 +32,8 @@ TABLES: dict[str, Callable[[Path], Rows]] = {
     ".ndjson": iter_objects,
     ".parquet": iter_parquet_rows,
 }
-ROLES = {"features": "features", "image": "image"}  # of other kinds of encoders, the text
-NO_LABELS = "(labels are not read)"  # a column that no file has
+ROLES = {"features": "features", "image": "image"}  # other kinds of encoders read the text
+NO_LABELS = "(labels are not read)"  # name of a column that no file has
 
 
 def with_feature_columns(config: TrainConfig, dataset: Dataset) -> TrainConfig:

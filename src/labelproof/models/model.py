@@ -94,7 +94,7 @@ class Model:
             raise ValueError(f"label_names must hold {self.head.n_labels} names, one a logit, got {len(names)}")
         if len(set(names)) != len(names):
             raise ValueError(f"label_names must differ, got {Counter(names).most_common(1)[0][0]!r} more than once")
-        self.rule.decide(np.zeros((1, len(names)), np.float32))  # one for other labels is refused here
+        self.rule.decide(np.zeros((1, len(names)), np.float32))  # refuses a rule for another number of labels
         self.encoder.eval()
         self.head.eval()
 
