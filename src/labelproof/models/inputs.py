@@ -120,7 +120,7 @@ def _require_readable(path: Path, role: str) -> None:
         what = "texts" if role == "text" else "images"
         raise DataFormatError(
             f"{path.name}: the model reads {what}, got an array of numbers: expected a table (.csv, .jsonl, .parquet), "
-            "or a .txt file with one a line"
+            "or a .txt file with one per line"
         )
 
 
