@@ -267,7 +267,7 @@ REFUSED = [
     ("Y.jsonl", '{"labels": [0]}\n{"text": "a"}\n', "Y.jsonl, line 2: expected a list, or an object with a list of"),
     ("Y.txt", "0 7\n", "Y.txt: labels[0] must hold indices from 0 to 2, got 7"),
     ("Y.arff", "@relation x\n", "Y.arff"),
-    ("Y.doc", "", "Y.doc: expected a file whose name tells its format"),
+    ("Y.doc", "", "Y.doc: expected a file name that shows its format"),
 ]
 
 
