@@ -427,7 +427,8 @@ def test_label_names_must_differ_and_be_complete(folder):
     assert_refused(run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"), "in line 3, got 'cat' again")
     Path("names.txt").write_text("cat\ndog\nbird\nfish\n")
     assert_refused(
-        run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"), "expected 3 label names, one a line, got 4"
+        run("verify", "W.npy", "-l", "Y.txt", "--label-names", "names.txt"),
+        "expected 3 label names, one per line, got 4",
     )
     Path("names.txt").write_text("cat\ndog\n")
     assert_refused(

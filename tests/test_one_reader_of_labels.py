@@ -267,7 +267,7 @@ REFUSED = [
     ("Y.jsonl", '{"labels": [0]}\n{"text": "a"}\n', "Y.jsonl, line 2: expected a list, or an object with a list of"),
     ("Y.txt", "0 7\n", "Y.txt: labels[0] must hold indices from 0 to 2, got 7"),
     ("Y.arff", "@relation x\n", "Y.arff"),
-    ("Y.doc", "", "Y.doc: expected a file whose name tells its format"),
+    ("Y.doc", "", "Y.doc: expected a file name that shows its format"),
 ]
 
 
@@ -294,7 +294,7 @@ def test_names_need_names(folder):
 
 def test_a_number_of_names_that_does_not_fit_the_columns_is_refused(folder):
     np.savez("Y.npz", labels=MATRIX, label_names=np.array(NAMES[:2]))
-    assert_refused(run("verify", "M.npz", "-l", "Y.npz"), "Y.npz: expected 3 label names, one a column, got 2")
+    assert_refused(run("verify", "M.npz", "-l", "Y.npz"), "Y.npz: expected 3 label names, one per column, got 2")
 
 
 def test_a_column_that_is_not_there_is_refused(folder):

@@ -58,6 +58,8 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
     """Turn links between files of the repository into links between pages of the site."""
     if page.file.src_uri in ALONE:
         page.meta["hide"] = ["navigation"]
+    elif not re.search(r"^##+ ", markdown, re.MULTILINE):
+        page.meta["hide"] = ["toc"]  # it would be empty, and wide tables need its place
     places = pages_from_elsewhere()
     sources = {place: source for source, place in places.items()}
     here = sources.get(page.file.src_uri, f"docs/{page.file.src_uri}")

@@ -204,7 +204,7 @@ def test_bad_json_lines_are_refused(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("d.txt", "a\nb\n", "d.txt: expected 3 documents, one a row, got 2"),
+        ("d.txt", "a\nb\n", "d.txt: expected 3 documents, one per row, got 2"),
         ("d.txt", "a\nb\na\n", "d.txt: expected each document once, got 'a' twice"),
         ("d.jsonl", '{"title": "a"}\n', "line 1: expected a document's _id, got none"),
     ],

@@ -215,7 +215,7 @@ def test_the_output_layer_of_a_model_just_trained_can_be_verified():
 
 def test_names_must_match_the_logits(saved):
     model = saved[0]
-    with pytest.raises(ValueError, match="label_names must hold 8 names, one a logit, got 7"):
+    with pytest.raises(ValueError, match="label_names must hold 8 names, one per logit, got 7"):
         Model(model.encoder, model.head, model.label_names[1:], model.rule)
     with pytest.raises(ValueError, match="label_names must differ, got 'bee' more than once"):
         Model(model.encoder, model.head, ("bee", *model.label_names[1:]), model.rule)

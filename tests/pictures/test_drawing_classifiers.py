@@ -70,7 +70,7 @@ def test_what_cannot_be_drawn_is_refused(arguments, message):
 
 
 def test_names_and_labels_must_fit(tmp_path):
-    with pytest.raises(ValueError, match="label_names must hold 1 names, one a label, got 2"):
+    with pytest.raises(ValueError, match="label_names must hold 1 names, one per label, got 2"):
         draw_arrangement([[1.0, 0.0]], tmp_path / "a.png", label_names=["a", "b"])
     with pytest.raises(ValueError, match="inside must be 'signs' or 'names', got 'words'"):
         draw_arrangement([[1.0, 0.0]], tmp_path / "a.png", inside="words")

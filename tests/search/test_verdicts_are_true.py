@@ -23,7 +23,7 @@ both_ties = pytest.mark.parametrize("ties", TIES)
 
 
 def all_sets(n_labels):
-    """Every label set, one a row."""
+    """Every label set, one per row."""
     return np.array(list(itertools.product([False, True], repeat=n_labels)))  # (2^L, L)
 
 

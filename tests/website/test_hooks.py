@@ -47,6 +47,20 @@ def test_links_lead_to_pages_of_the_site_and_code_is_named_only(page, text, expe
     assert turned(hooks, text, page) == expected
 
 
+@pytest.mark.parametrize(
+    ("page", "text", "hidden"),
+    [
+        ("fair.md", "# One\n\n| a |\n", ["toc"]),
+        ("fair.md", "# One\n\n## Two\n", None),
+        ("why.md", "# One\n", ["navigation"]),
+    ],
+)
+def test_a_page_without_sections_gives_the_place_of_its_contents_to_its_tables(page, text, hidden, hooks):
+    shown = SimpleNamespace(file=SimpleNamespace(src_uri=page), meta={})
+    hooks.on_page_markdown(text, shown, SimpleNamespace(get_file_from_path=lambda _: None))
+    assert shown.meta.get("hide") == hidden
+
+
 def test_the_navigation_has_the_pages_that_there_are_and_no_others(hooks):
     config = hooks.on_config(SimpleNamespace(nav=[{"Guide": [{"Gone": "no_such_page.md"}, "why.md"]}]))
     listed = set(hooks._pages(config.nav))

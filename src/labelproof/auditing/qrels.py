@@ -70,7 +70,7 @@ def read_qrels(path: str | os.PathLike[str], n_documents: int, *, document_names
 
 
 def read_document_names(path: str | os.PathLike[str], n_documents: int) -> list[str]:
-    """Read the names of documents in the order of rows: one a line, or in .jsonl the field ``_id`` (or ``id``)."""
+    """Read the names of documents in the order of rows: one per line, or in .jsonl the field ``_id`` (or ``id``)."""
     place = Path(path)
     require_file(place)
     is_json = bare_name(place).endswith((".jsonl", ".ndjson"))
@@ -78,7 +78,7 @@ def read_document_names(path: str | os.PathLike[str], n_documents: int) -> list[
         _id(place, number, line) if is_json else line.strip() for number, line in read_lines(place) if line.strip()
     ]
     if len(names) != n_documents:
-        raise DataFormatError(f"{place.name}: expected {n_documents:,} documents, one a row, got {len(names):,}")
+        raise DataFormatError(f"{place.name}: expected {n_documents:,} documents, one per row, got {len(names):,}")
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -19,10 +19,10 @@ from labelproof.errors import LabelproofError
 __all__ = ["Verbs", "console", "percent", "plural", "print_json", "printable", "progress_wanted", "table"]
 
 BAD_INPUT = 2
-INTERRUPTED = 130  # what a shell reports of programs that Ctrl-C ends: 128 and the signal for it
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
 BEGINS_ANEW = "no file is left half-written; the same command begins anew"
 _KEYWORD = re.compile(r"(?<![\w.-])(text|labels|features|separator|format|split|group|resume)=(?![\w'\"\[])")
-NO_READER = 141  # what a shell reports of programs that end when nobody reads on: 128 and the signal for it
+NO_READER = 141  # what a shell reports for a program whose output is no longer read: 128 + SIGPIPE
 
 
 class Verbs(TyperGroup):
@@ -41,7 +41,7 @@ class Verbs(TyperGroup):
         except typer.Abort:  # the end of the input where an answer was asked for
             sys.exit(_fail("interrupted"))
         except SystemExit as end:
-            if isinstance(end.__context__, BrokenPipeError):  # how the printer of help texts ends when nobody reads on
+            if isinstance(end.__context__, BrokenPipeError):  # how typer's help ends when its output is no longer read
                 sys.exit(_stop_writing())
             raise
         except Exception as error:

@@ -32,8 +32,8 @@ __all__ = ["demo"]
 
 FOLDER = Path("labelproof-demo")
 SHIPPED = "debian_packages"
-NARROW = 12  # features of the narrow layer for them
-NAMED = 6  # of a combination's labels
+NARROW = 12  # features of the narrow layer for these data
+NAMED = 6  # labels of a combination that are named
 MEANING = """\
 test: how many of the label combinations of the test data can be predicted. random: the same for {n} combinations of
 {size} labels that were drawn at random, which is what the guarantee is about. micro-F1, macro-F1: scores on the test

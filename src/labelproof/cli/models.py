@@ -66,7 +66,7 @@ def read_model(
 
     given = read_label_names(label_names)
     layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=len(given))
-    return layer, tuple(read_label_names(label_names, layer.n_labels))  # now that their number is known
+    return layer, tuple(read_label_names(label_names, layer.n_labels))  # only now is their number known
 
 
 def _labels_in(data: str) -> int | None:

@@ -63,7 +63,7 @@ def score_file(path: Path, label_names: Sequence[str], kind: str) -> Iterator[Sc
             yield scores
             scores.close()
             return
-        with TemporaryFile(dir=path.parent) as stream:  # without a name: gone with the process
+        with TemporaryFile(dir=path.parent) as stream:  # it has no name and disappears with the process
             scores = ScoreFile(stream, len(label_names))
             yield scores
             scores.close()

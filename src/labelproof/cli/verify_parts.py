@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_folder", "read_sets", "verify_to_folder"]
 
-INTERRUPTED = 130  # what a shell reports of programs that Ctrl-C ends
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
 
 
 def is_folder(output: Path | None) -> bool:

@@ -32,7 +32,7 @@ def iter_table(
     """
     tabs = bare_name(path).endswith((".tsv", ".txt"))
     quoted = not tabs if quoted is None else quoted
-    csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))  # the module's own would refuse long texts
+    csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))  # the default refuses long texts
     lines = (f"{line}\n" for _, line in read_lines(path, limits, encoding=encoding))
     begin = list(islice(lines, 1))
     reader = csv.reader(

@@ -113,7 +113,7 @@ class _Text:
                 return value
 
     def _more(self) -> bool:
-        raw = self._stream.read(max(CHUNK, len(self._buffer) - self._place))  # so that no value is begun often
+        raw = self._stream.read(max(CHUNK, len(self._buffer) - self._place))  # a long value is not parsed over and over
         try:
             text = self._decoder.decode(raw, final=not raw)
         except UnicodeDecodeError as error:

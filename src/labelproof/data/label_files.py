@@ -142,7 +142,7 @@ def read_label_names(path: Path, n_labels: int | None = None) -> list[str]:
             raise DataFormatError(f"{path.name}: expected a new label name in line {number}, got {what}")
         seen.add(name)
     if n_labels is not None and len(names) != n_labels:
-        raise DataFormatError(f"{path.name}: expected {n_labels} label names, one a line, got {len(names)}")
+        raise DataFormatError(f"{path.name}: expected {n_labels} label names, one per line, got {len(names)}")
     return names
 
 
@@ -299,7 +299,7 @@ def _read_arrays(path: Path, part: str | None) -> LabelTable | LabelLists:
     if labels is None:
         raise DataFormatError(f"{path.name}: expected an array 'labels' or 'Y', got {', '.join(sorted(arrays))}")
     if names is not None and labels.ndim == 2 and len(names) != labels.shape[1]:
-        raise DataFormatError(f"{path.name}: expected {labels.shape[1]} label names, one a column, got {len(names)}")
+        raise DataFormatError(f"{path.name}: expected {labels.shape[1]} label names, one per column, got {len(names)}")
     return LabelTable(labels, names)
 
 

@@ -139,7 +139,7 @@ def _label_matrix(
         rows = np.repeat(np.arange(len(sizes)), missing)
         if not len(rows):
             break
-        drawn = topics.draw_labels(rng, of_example, rows, 1 - (1 - stray) * 0.6**again)  # its topics may be used up
+        drawn = topics.draw_labels(rng, of_example, rows, 1 - (1 - stray) * 0.6**again)  # its topics may be exhausted
         entries = np.sort(np.concatenate([entries, rows * n_labels + drawn]), kind="stable")
         entries = entries[np.diff(entries, prepend=-1) > 0]
     ones = np.ones(len(entries), np.bool_)

@@ -121,10 +121,10 @@ def explain_label_set(
     if layer.balls and not has_features_to_spare(replace(layer, balls=())):
         how: dict[str, Any] = {"n_nearest": n_nearest, "time_limit": time_limit, "n_jobs": n_jobs}
         found = explain_label_set(replace(layer, balls=()), active, label_names=label_names, **how)
-        if isinstance(found.certificate, Unargmaxable):  # without the balls, so within them
+        if isinstance(found.certificate, Unargmaxable):  # impossible without the balls, so impossible within them
             near, same = (_within(layer, sets, time_limit) for sets in (found.nearest, found.same_size))
             return replace(found, _layer=layer, nearest=near, same_size=same)
-    if layer.balls or has_features_to_spare(layer):  # the search of neighbours has no way there: the verdict must do
+    if layer.balls or has_features_to_spare(layer):  # neighbours cannot be searched here: only the verdict is given
         alone = LabelSets(layer.n_labels, np.array([0, len(active)]), active)
         certificate = pack(layer, alone, decide(layer, alone, n_jobs=1, time_limit=time_limit))[0]
         distance = int(isinstance(certificate, Unargmaxable))

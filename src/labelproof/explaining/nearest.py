@@ -28,7 +28,7 @@ __all__ = ["Neighbour", "NeighbourSearch"]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 BATCH = 16  # label sets that are decided at once
-MOST_CHOICES = 1e6  # with more ways to change one label of each disjoint conflict, trying them would not end
+MOST_CHOICES = 1e6  # more combinations of one change per disjoint conflict are not tried: it would take too long
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ __all__ = ["some_near_set"]
 Floats = npt.NDArray[np.float64]
 Changes = frozenset[int]
 ROUNDS = 12
-STEPS = 15  # of gradient descent in each round
+STEPS = 15  # steps of gradient descent per round
 AT_ONCE = 32  # label sets decided together
 
 

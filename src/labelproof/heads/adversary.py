@@ -17,10 +17,10 @@ from labelproof.search.verifier import verify
 __all__ = ["Worst", "find_worst_set", "largest_margin", "vanishing_sets"]
 
 NEIGHBOURS = 12
-MOST_SHIFTS = 12  # of a difference of differences, whose terms double with each
-MOST_ROWS = 2048  # that shifts are looked for in
-ALIKE = 0.3  # of the usual squared difference, for a column to count as unchanged
-SUSPICIOUS = 1e-6  # a margin below which the verifier is asked whether there is one at all
+MOST_SHIFTS = 12  # repeated differences of rows: the number of rows in one doubles with each shift
+MOST_ROWS = 2048  # rows among which shifts are looked for
+ALIKE = 0.3  # a column counts as unchanged below this share of the usual squared difference
+SUSPICIOUS = 1e-6  # below this margin the verifier decides whether the set can be predicted at all
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class CyclicHead(FixedHead):
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)
-        self._set_columns()  # the places may be others
+        self._set_columns()  # the loaded order of labels may differ
 
     def _fixed_columns(self) -> Tensor:
         return self.columns

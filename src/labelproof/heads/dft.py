@@ -161,9 +161,9 @@ class DFTHead(CyclicHead):
 
     def _path_for(self, features: Tensor) -> Path:
         if self.nodes == "learned" or is_recorded() or features.numel() == 0:
-            return "dense"  # transforms of nothing fail
+            return "dense"  # an FFT of an empty batch fails
         if self.path == "split" and torch.compiler.is_compiling():
-            return "fft"  # or the tables would be made anew each time
+            return "fft"  # "split" would compute its tables again in every call
         if self.path != "auto":
             return self.path
         return choose_path(features.to(self.columns.dtype), self.n_labels, self.n_nodes, can_split=self.can_split)

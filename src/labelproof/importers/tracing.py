@@ -96,7 +96,7 @@ def traced_output(module: nn.Module) -> TracedOutput | None:
 
 def _graph(module: nn.Module) -> fx.Graph | None:
     if any("forward" in vars(part) for part in module.modules()):
-        return None  # torch would trace the class's own
+        return None  # a forward of an instance, where torch would trace that of its class
     training = {part: part.training for part in module.modules()}
     module.eval()  # so that functional dropout is seen as what it is at inference
     try:

@@ -71,7 +71,7 @@ class _Sum(torch.autograd.Function):
                 total = ctx.task.plain(logits)
             (gradient,) = torch.autograd.grad(total, logits, by_sum, create_graph=torch.is_grad_enabled())
             return gradient, None, None
-        gradient, ctx.gradient = ctx.gradient, None  # given away, not lent: who gets it may write into it
+        gradient, ctx.gradient = ctx.gradient, None  # hand it over: the caller may write into it
         if gradient is None:
             _, gradient = ctx.task.compiled(*ctx.saved_tensors, True)
         return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), None, None

@@ -35,7 +35,7 @@ from labelproof.parallel.dispatch import share
 
 __all__ = ["Curve", "asymmetric_loss", "binary_cross_entropy_loss", "focal_loss", "pointwise_loss"]
 
-_FEW = 256  # rows whose sums Python adds up before numpy would begin
+_FEW = 256  # up to so many rows, Python's sum is faster than numpy's
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def soft_top_k(logits: Tensor, k: int, *, temperature: float = 1.0, weight: Tens
     there = torch.ones_like(z) if weight is None else weight
     all_of_them = there.sum(1, keepdim=True) <= k
     centre = _centre(z.detach(), there, k)
-    for _ in range(_STEPS):  # of Newton, of which two are right up to third derivatives
+    for _ in range(_STEPS):  # of Newton's method; two are exact up to third derivatives
         p, q = _both_sides(z - centre)
         slope = (p * q * there).sum(1, keepdim=True)
         excess = (p * there).sum(1, keepdim=True) - k

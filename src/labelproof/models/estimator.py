@@ -353,7 +353,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
-            check_random_state(self.random_state)  # which refuses what is no seed
+            check_random_state(self.random_state)  # refuses numbers that cannot be a seed
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 

@@ -32,8 +32,8 @@ TABLES: dict[str, Callable[[Path], Rows]] = {
     ".ndjson": iter_objects,
     ".parquet": iter_parquet_rows,
 }
-ROLES = {"features": "features", "image": "image"}  # of other kinds of encoders, the text
-NO_LABELS = "(labels are not read)"  # a column that no file has
+ROLES = {"features": "features", "image": "image"}  # other kinds of encoders read the text
+NO_LABELS = "(labels are not read)"  # name of a column that no file has
 
 
 def with_feature_columns(config: TrainConfig, dataset: Dataset) -> TrainConfig:
@@ -120,7 +120,7 @@ def _require_readable(path: Path, role: str) -> None:
         what = "texts" if role == "text" else "images"
         raise DataFormatError(
             f"{path.name}: the model reads {what}, got an array of numbers: expected a table (.csv, .jsonl, .parquet), "
-            "or a .txt file with one a line"
+            "or a .txt file with one per line"
         )
 
 

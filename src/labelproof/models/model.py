@@ -91,10 +91,10 @@ class Model:
         names = tuple(self.label_names)
         object.__setattr__(self, "label_names", names)
         if len(names) != self.head.n_labels:
-            raise ValueError(f"label_names must hold {self.head.n_labels} names, one a logit, got {len(names)}")
+            raise ValueError(f"label_names must hold {self.head.n_labels} names, one per logit, got {len(names)}")
         if len(set(names)) != len(names):
             raise ValueError(f"label_names must differ, got {Counter(names).most_common(1)[0][0]!r} more than once")
-        self.rule.decide(np.zeros((1, len(names)), np.float32))  # one for other labels is refused here
+        self.rule.decide(np.zeros((1, len(names)), np.float32))  # refuses a rule for another number of labels
         self.encoder.eval()
         self.head.eval()
 

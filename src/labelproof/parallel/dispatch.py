@@ -10,7 +10,7 @@ from labelproof.parallel.team_loops import ALONE, TEAMS
 
 __all__ = ["share"]
 
-# Fewer numbers than these are no share for a thread of OpenMP, which is awake, or for one of ours, which sleeps.
+# Numbers to compute from which another thread pays: OpenMP's are already running, ours have to be woken up.
 FOR_A_TEAM, FOR_A_SLEEPER = 1 << 15, 1 << 18
 
 

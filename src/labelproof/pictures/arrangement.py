@@ -151,7 +151,7 @@ def draw_on(
     lines = _lines(weight, bias)
     names = [str(i + 1) for i in range(len(lines))] if label_names is None else list(label_names)
     if len(names) != len(lines):
-        raise ValueError(f"label_names must hold {len(lines)} names, one a label, got {len(names)}")
+        raise ValueError(f"label_names must hold {len(lines)} names, one per label, got {len(names)}")
     if inside not in ("signs", "names"):
         raise ValueError(f"inside must be 'signs' or 'names', got {inside!r}")
     found = regions(weight, bias=bias, box=box)

@@ -22,7 +22,7 @@ def index_page(document: IndexDocument) -> Findings:
         Figure(f"{full['queries']:,}", f"queries with {plural(index['n_sets'], 'distinct set')} of relevant documents"),
         Figure(share(full["possible"], full["queries"]), f"possible at width {document['widths'][-1]['width']}", "can"),
         Figure(f"{full['impossible']:,}", "impossible for every query vector", "cannot" if full["impossible"] else ""),
-        Figure("–" if narrowest is None else f"{narrowest}", "numbers a document suffice for all of them"),
+        Figure("–" if narrowest is None else f"{narrowest}", "numbers per document suffice for all of them"),
     )
     bars = tuple(
         (f"Width {row['width']}", verdict_bar(at["possible"], at["impossible"], at["open"]))

@@ -56,7 +56,7 @@ def verify(
         `labelproof.decisions` whose ``geometry`` is one of these, with its own thresholds or temperature.
     ties
         "open": all inequalities are strict, so a set that occurs only on a boundary does not count. "inactive": an
-        inactive label may sit on the boundary, which is what ``logits > 0`` computes.
+        inactive label may lie on the boundary, which is what ``logits > 0`` computes.
     domain
         Which features the layer can get: None (all), "nonnegative" (after a ReLU), (low, high), each a number or of
         shape (d,), ±inf allowed; "unit" or ("unit", radius), nonnegative ones of norm ≤ 1 or radius (rows of TF-IDF);
@@ -88,7 +88,8 @@ def verify(
     Returns
     -------
     Verification
-        ``status`` (1 argmaxable, 0 unargmaxable, -1 undecided), and a certificate for each label set by index.
+        ``status`` (1 argmaxable: it can be predicted, 0 unargmaxable: it never can be, -1 undecided), and a certificate
+        for each label set by index.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from labelproof.theory.codes import Code, codewords
 
 __all__ = ["covered_ones", "list_columns"]
 
-MOST_STEPS = 4 * 10**9  # of counting; beyond, a code is known by its definition
+MOST_STEPS = 4 * 10**9  # of counting; larger codes are compared with their definition
 
 
 def list_columns(

@@ -12,7 +12,7 @@ __all__ = ["Plane", "Sheet", "narrowed", "plane_through"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-FLAT = 1e-9  # a direction shorter than this share of its length before projection is none
+FLAT = 1e-9  # a projected direction below this share of its original length counts as zero
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,9 @@ MOST_CELLS = 180
 MOST_LINES = 24
 SECONDS = 0.6  # for finding regions
 N_CLOSEST = 6  # labels whose boundaries a slice is laid along
-SOMEWHERE = np.array([0.31, 0.42])  # a point of the frame that seldom lies on a line
-LARGEST = 1e100  # number that can be drawn without overflow
-MOST_CROSSING = 200  # lines whose crossings choose the frame
+SOMEWHERE = np.array([0.31, 0.42])  # a point of the frame that is unlikely to lie on a line
+LARGEST = 1e100  # largest number that can be drawn without overflow
+MOST_CROSSING = 200  # lines whose crossings determine the frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ def _frame_around(sheet: Sheet, size: int, places: Sequence[Floats], missing: li
     extent = float(np.linalg.norm(cell.corners - center, axis=1).max())
     half = min(max(1.5 * extent, 3 * radius), 8 * radius)
     slopes, heights = sheet.slopes[missing[:2]], sheet.heights[missing[:2]]
-    lengths = np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)  # a label without weights is endlessly far
+    lengths = np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)  # a label without weights is infinitely far away
     wanted = np.abs(slopes @ center + heights) / lengths
     least = max([2 * radius, *(1.2 * wanted[wanted < 10 * radius])])
     half = max(half, least)
