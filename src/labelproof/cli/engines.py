@@ -18,7 +18,7 @@ def connected(engine: str, address: str | None) -> Engine:
         from labelproof.foundation.on_ray import connect
 
         connect(address)
-        sys.stdout = _OfThisThread(sys.stdout)  # type: ignore[assignment] # it has all that the other has
+        sys.stdout = _OfThisThread(sys.stdout)
     return known
 
 

@@ -134,8 +134,8 @@ def stretch(
     if together is not None and dead is not None:
         _print_pairs(together, dead, called)
     if output is not None:
-        where = f"{output}" if together is None else f"{output} and {output.stem}-pairs.npz"
-        console().print(f"Saved to {where}. To prove it again: labelproof check, with --features.")
+        files = f"{output}" if together is None else f"{output} and {output.stem}-pairs.npz"
+        console().print(f"Saved to {files}. To prove it again: labelproof check, with --features.")
 
 
 def _options(layer: "ImportedLayer", rule: str | None, thresholds: str | None) -> dict[str, Any]:

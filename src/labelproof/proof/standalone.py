@@ -457,7 +457,7 @@ def _layer(header: dict[str, Any], arrays: dict[str, Array], given: dict[str, Ar
 
     low, high = _bounds(arrays, "low", d, -math.inf), _bounds(arrays, "high", d, math.inf)
     _require(all(x is None or y is None or x <= y for x, y in zip(low, high, strict=True)), "low ≤ high")
-    kept = rows if entries is None else [list(entry.values()) for entry in entries]
+    kept: Sequence[Sequence[float]] = rows if entries is None else [list(entry.values()) for entry in entries]
     numbers, unit = _integers([*(w for row in kept for w in row), *exact])
     whole = iter(numbers)
     weight: Sequence[Sequence[int]] = [list(islice(whole, d)) for _ in rows] if entries is None else []

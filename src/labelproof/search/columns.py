@@ -219,8 +219,9 @@ class ColumnSearch:
             row, target = self._sum(problem, columns)
             G, t, is_equal = np.vstack([G, row]), np.append(t, target), np.append(is_equal, True)
         middle, low, high = box
-        start, how = problem.lam[: len(t)], {"tolerance": 0.1 * self._margin(problem), "deadline": problem.deadline}
-        near = nearest_point(G, t, Box(middle, theta, low, high), start, is_equal, **how)
+        start, tolerance = problem.lam[: len(t)], 0.1 * self._margin(problem)
+        bounds = Box(middle, theta, low, high)
+        near = nearest_point(G, t, bounds, start, is_equal, tolerance=tolerance, deadline=problem.deadline)
         problem.lam = np.append(near.multipliers, np.zeros(len(rows) + 1 - len(t)))
         return near
 
