@@ -7,8 +7,8 @@ sets (or the widest that fits); learnable bottlenecks of its width and of its pa
 and a harmonic head. A tenth of the training examples is for validation: each run stops at the epoch with the best F1@10
 there, and each head, the bottlenecks too, gets four scales of its output columns, of which the best there is then run
 with the other seeds. The test part is only reported. The DFT head as published (scale 1) is compared as well.
-Each run is a line of benchmarks/results/head_validation.jsonl, and one that is there is not repeated;
-head_validation.md and its pictures are made of these lines by benchmarks/head_training_report.py.
+Each run is a line of benchmarks/results/head_training.jsonl, and one that is there is not repeated;
+head_training.md and its pictures are made of these lines by benchmarks/head_training_report.py.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=["mesh_pubmed", "delicious"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="at most")
-    parser.add_argument("--results", type=Path, default=RESULTS / "head_validation.jsonl")
+    parser.add_argument("--results", type=Path, default=RESULTS / "head_training.jsonl")
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = [json.loads(line) for line in options.results.read_text().splitlines()] if options.results.exists() else []
