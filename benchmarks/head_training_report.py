@@ -124,8 +124,8 @@ def verdict(rows: Rows) -> list[str]:
         f"{ratio('DFT, k', 'DFT as published', margin)}: trained until the validation score falls, the two hardly "
         "differ in accuracy.",
         "- **No guarantee is needed for label sets that the data lack**: a learned layer as wide as the encoder "
-        "allows. Every test label set that was verified, with every head, can be predicted, with proof: a guarantee matters "
-        "for the label sets that the test data do not contain.\n",
+        "allows. Every test label set that was verified, with every head, can be predicted, with proof: a guarantee "
+        "matters for the label sets that the test data do not contain.\n",
     ]
 
 
