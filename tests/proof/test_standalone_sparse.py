@@ -100,6 +100,16 @@ def test_parts_that_do_not_fit_together_are_refused(tmp_path, changes, message):
     refuse(tmp_path, message, weights=parts(**changes))
 
 
+@pytest.mark.parametrize(("row", "column"), [(-1, 0), (3, 0), (0, -1), (0, 2)])
+def test_a_place_outside_of_the_matrix_is_refused(tmp_path, row, column):
+    paths = paths_in(tmp_path)
+    write(paths[0], *example())
+    places = {"row": np.array([row, 1, 2, 2]), "col": np.array([column, 1, 0, 1])}
+    np.savez(paths[1], format=b"coo", shape=[3, 2], data=MATRIX.data, **places)
+    with pytest.raises(InputError, match="each entry once, within the matrix"):
+        read(*paths)
+
+
 def test_a_form_that_is_not_known_is_refused(tmp_path):
     with pytest.raises(InputError, match="a sparse matrix in the form csr, csc or coo, got bsr"):
         read_saved(tmp_path, scipy.sparse.bsr_array(MATRIX))

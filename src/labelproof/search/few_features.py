@@ -30,7 +30,7 @@ NEW_FEATURES = 128  # that break conflicts and join in a round
 MOST_ROUNDS = 30
 MOST_ROWS = 2500  # of a conflict that are worth an attempt at a proof
 SECONDS_OF_A_DEPENDENCE = 3e-10  # of one row and one feature; n² times as many of n rows
-SECONDS_OF_A_NUMBER = 6e-8  # of a narrow layer and of the square matrices of its search, to make them ready
+SECONDS_OF_A_NUMBER = 3e-8  # of a narrow layer and of the square matrices of its search, to make them ready
 TINY = 1e-12  # sums that cancel to this share are taken for 0
 
 
