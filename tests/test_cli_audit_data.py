@@ -50,7 +50,7 @@ def test_the_data_of_the_training_need_no_options(place, tmp_path):
     assert first.startswith(("1 of", "2 of")) or "of your examples have label sets beyond the bar" in first
     assert "The bar is a stretch of" in ran.stdout
     assert "\x1b" not in ran.stdout.replace("\x1b[0m", "").replace("\x1b[1", "")
-    assert "Labels that are predicted for none of" in ran.stdout
+    assert "Labels that are not predicted for any of" in ran.stdout
     kept = json.loads((tmp_path / "audit" / "audit.json").read_text())
     assert kept["outside"]["unknown"] == [{"name": RARE, "examples": 1}]
     assert kept["stretch"]["instructive"] == [] or kept["stretch"]["instructive"][0]["text"].startswith("w")

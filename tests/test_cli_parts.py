@@ -43,7 +43,14 @@ def verify(home, output, *words):
 
 
 def started(home, output, *words):
-    return subprocess.Popen(verify(home, output, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    """Start a process that Ctrl-C ends, also where the tests run in the background, whose children ignore it."""
+    return subprocess.Popen(  # noqa: S603
+        verify(home, output, *words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def completed(home, output):

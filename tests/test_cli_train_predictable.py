@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_share_is_told_kept_and_raised_where_it_is_asked_for(folder):
     result = run("train", "config.yaml", "-o", "plain")
     assert result.exit_code == 0, result.output
-    said = next(line for line in result.stdout.splitlines() if line.startswith("Of the 15 label sets"))
+    said = next(line for line in result.stdout.splitlines() if line.startswith("Proven for the 15 label sets"))
     kept = json.loads((folder / "plain/model/metrics.json").read_text())["predictable"]
     assert f"{kept['possible']} (" in said
     assert kept["impossible"] > 0

@@ -64,7 +64,7 @@ def test_make_knows_the_two_commands():
     rules = (ROOT / "Makefile").read_text()
     assert {"make demo", "make test"} <= set(commands())
     assert re.search(r"^demo: .*\n\t\$\(BIN\)/labelproof demo$", rules, re.MULTILINE)
-    assert re.search(r"^test: lint\n", rules, re.MULTILINE)
+    assert re.search(r"^test: .*\n.* lint compiled\n.* pytest ", rules, re.MULTILINE)
 
 
 def test_every_example_prints_what_stands_beside_it():

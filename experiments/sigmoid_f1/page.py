@@ -83,7 +83,8 @@ def _time(name: str, losses: dict[str, list[RunRecord]]) -> Claim:
     text = f"{name}: an epoch takes the same time with every loss, within a quarter (Table 6)"
     if not all(loss in losses for loss in PUBLISHED):
         return Claim(text, "yes", "–", NOT_RUN)
-    seconds = {loss: statistics.median(run.measured["epoch seconds"] for run in losses[loss]) for loss in PUBLISHED}
+    # the fastest run of each: whatever else the machine does only adds to it
+    seconds = {loss: min(run.measured["epoch seconds"] for run in losses[loss]) for loss in PUBLISHED}
     said = ", ".join(f"{loss} {value / seconds['BCE']:.2f}" for loss, value in seconds.items())
     close = all(0.8 <= value / seconds["BCE"] <= 1.25 for value in seconds.values())
     return Claim.judged(text, "yes", f"relative to BCE: {said}", close)

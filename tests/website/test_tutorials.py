@@ -26,7 +26,7 @@ def each_tutorial():
             yield pytest.param(path.stem, marks=() if path.stem in OF_SECONDS else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("name", each_tutorial())
+@pytest.mark.parametrize("name", list(each_tutorial()))
 def test_a_tutorial_prints_what_its_page_shows(name, tutorials, tmp_path):
     page = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
     assert list(tutorials.mismatches(page, tmp_path)) == []

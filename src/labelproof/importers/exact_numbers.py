@@ -40,7 +40,7 @@ def exact_sparse(name: str, matrix: Any) -> Any:
 
     Examples
     --------
-    >>> exact_sparse("weight", scipy.sparse.csc_array(np.eye(2, dtype=np.float16))).toarray()
+    >>> exact_sparse("weight", scipy.sparse.csc_array(np.eye(2, dtype=np.float32))).toarray()
     array([[1., 0.],
            [0., 1.]])
     """
