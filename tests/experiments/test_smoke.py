@@ -22,7 +22,9 @@ def command(name, *words):
 
 
 @pytest.mark.filterwarnings("ignore:the guarantee is for sets of up to")
-@pytest.mark.parametrize("name", ["sparsemax", "sigmoid_bottleneck", "sigmoid_f1"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("sparsemax", marks=pytest.mark.slow), "sigmoid_bottleneck", "sigmoid_f1"]
+)
 def test_a_smoke_run_writes_its_page_and_is_not_repeated(name, tmp_path):
     command(name, "--smoke", "--out", tmp_path)
     page = (tmp_path / f"{name}.md").read_text()

@@ -58,8 +58,9 @@ def history(folder):
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(stream)]
 
 
+@pytest.mark.slow  # losses and heads have quicker ones
 @pytest.mark.parametrize(  # a mean over examples, and one of the counts of a batch
-    ("loss", "start"), [pytest.param("bce", on_two_devices, marks=pytest.mark.slow), ("sigmoid-f1", on_two_machines)]
+    ("loss", "start"), [("bce", on_two_devices), ("sigmoid-f1", on_two_machines)]
 )
 def test_two_processes_train_the_model_of_one(here, loss, start):
     Path("config.yaml").write_text(CONFIG.replace("LOSS", loss))

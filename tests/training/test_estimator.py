@@ -40,9 +40,8 @@ def classifier(**options):
     return MultiLabelClassifier(**{"head": "dft", "slack": 5, "epochs": 10, "random_state": 0} | options)
 
 
-@pytest.mark.parametrize(
-    "options", [pytest.param({"head": "dft", "epochs": 12, "lr": 0.05}, marks=pytest.mark.slow), {"budget": "fast"}]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"head": "dft", "epochs": 12, "lr": 0.05}, {"budget": "fast"}])
 def test_the_checks_of_scikit_learn_pass(options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings, scikit-learn's and ours

@@ -33,6 +33,7 @@ def test_a_plain_lightning_module_takes_our_head_loss_and_metric():
     assert values["micro_f1"] > 0.7
 
 
+@pytest.mark.slow
 def test_a_scikit_learn_pipeline_takes_our_classifier():
     values = example("sklearn_pipeline").main()
     assert values["ours"] > values["baseline"] - 0.02
