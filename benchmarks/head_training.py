@@ -5,8 +5,8 @@
 For each data set a bag-of-words model of 512 features with: a code head, whose k is the 99th percentile of the training
 sets (or the widest that fits); learnable bottlenecks of its width and of its parameters, with its start; the DFT head;
 and a harmonic head. A tenth of the training examples is for validation: each run stops at the epoch with the best F1@10
-there, and each head, the bottlenecks too, gets four scales of its output columns, of which the best there is then run
-with the other seeds. The test part is only reported. The DFT head as published (scale 1) is compared as well.
+there, and each head, the bottlenecks too, gets seven scales of its output columns, and more while the best one there is
+the smallest or the largest; that one is then run with the other seeds. The test part is only reported. The DFT head as published (scale 1) is compared as well.
 Each run is a line of benchmarks/results/head_training.jsonl, and one that is there is not repeated;
 head_training.md and its pictures are made of these lines by benchmarks/head_training_report.py.
 """
@@ -32,7 +32,8 @@ from labelproof.heads.adversary import largest_margin
 RESULTS = Path(__file__).parent / "results"
 WIDTH, SLACK, SETS, MARGINS, RAREST_WORD = 512, 25, 1000, 15, 20
 EPOCHS, PATIENCE = 30, 2
-FACTORS = (1.0, 2.0, 4.0, 8.0)  # of the default scale
+FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the default scale
+FARTHEST = 64.0  # neither larger factors nor smaller than its inverse are tried
 Makers = dict[str, Callable[[float], nn.Module]]
 Data = tuple[Any, Any, Any, Any]
 PUBLISHED = "DFT as published"
@@ -140,6 +141,14 @@ def reach(head: nn.Module, Y: Any, seed: int) -> dict[str, Any]:
     }
 
 
+def next_factor(rows: list[dict[str, Any]], name: str, head: str) -> float | None:
+    """Return the factor beyond the best one if that is the smallest or the largest tried, otherwise None."""
+    tried = {row["factor"] for row in rows if (row["data"], row["head"], row["seed"]) == (name, head, 0)}
+    best = best_factor(rows, name, head)
+    wider = best / 2 if best == min(tried) else best * 2
+    return wider if best in (min(tried), max(tried)) and 1 / FARTHEST <= wider <= FARTHEST else None
+
+
 def best_factor(rows: list[dict[str, Any]], name: str, head: str) -> float:
     """Return the factor with the best validation score of the first seed."""
     tried = [row for row in rows if (row["data"], row["head"], row["seed"]) == (name, head, 0)]
@@ -171,6 +180,8 @@ def main() -> None:
     places = [(name, head) for name in options.data for head in heads[name]]
     for name, head in places:
         for factor in (1.0,) if head == PUBLISHED else FACTORS:
+            ensure(name, head, factor, 0, verified=False)
+        while head != PUBLISHED and (factor := next_factor(rows, name, head)) is not None:
             ensure(name, head, factor, 0, verified=False)
     for seed in range(options.seeds):
         for name, head in places:
