@@ -38,6 +38,8 @@ from hypothesis import Phase, settings  # noqa: E402
 from mutants import Mutant, mutants_of  # noqa: E402
 
 TESTS = ["tests/proof", "tests/stretching", "tests/search/test_verify_refuses.py", "tests/search/test_radius.py"]
+# These are about commands that are killed and threads: they take long, and no guard is for them alone.
+PARTS = ["tests/stretching/test_stretch_in_parts.py"]
 # A standalone checker shares no code with the rest, so its own tests are enough for it. Agreement with the first one on
 # thousands of files takes a minute, and is left to `make test`.
 ALONE = {
@@ -271,7 +273,7 @@ def _tests(modules: list[str]) -> list[str]:
     """Return what pytest collects for these modules."""
     if set(modules) <= set(ALONE):
         return sorted(str(path.relative_to(ROOT)) for module in modules for path in ROOT.glob(ALONE[module]))
-    return [*TESTS, *(f"--ignore={path}" for path in AGREEMENT)]
+    return [*TESTS, *(f"--ignore={path}" for path in (*AGREEMENT, *PARTS))]
 
 
 def main() -> int:
