@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from labelproof.cli import app, first_calls
 from labelproof.foundation import compilation
 
+pytestmark = pytest.mark.xdist_group("compile")  # what they share is made once, not in each worker
+
 TYPICAL = """
 import sys
 import numpy as np

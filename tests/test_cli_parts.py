@@ -22,6 +22,8 @@ SETS = POINTS @ WEIGHT.T > 0  # all can be predicted
 SETS[::3] ^= RNG.random((200, 200)) < 0.02  # hardly any can
 N_PARTS = 30
 
+pytestmark = pytest.mark.xdist_group("parts")  # what they share is made once, not in each worker
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):

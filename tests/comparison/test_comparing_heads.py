@@ -26,6 +26,8 @@ from labelproof.comparison.opening import open_heads
 from labelproof.data import Dataset, topic_data
 from labelproof.training.data_parts import divide
 
+pytestmark = pytest.mark.xdist_group("comparison")  # what they share is made once, not in each worker
+
 
 @pytest.fixture(scope="module")
 def data():

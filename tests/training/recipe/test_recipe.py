@@ -24,6 +24,8 @@ from labelproof.training.recipe.fitting import fit_recipe, rule_for
 AUTO = TrainConfig.from_dict({"head": {"kind": "auto", "budget": 0}})  # a plain grid
 ALL = TrainConfig.from_dict({"head": {"kind": "auto", "budget": "1h"}})
 
+pytestmark = pytest.mark.xdist_group("recipe")  # what they share is made once, not in each worker
+
 
 @pytest.fixture(scope="module")
 def texts():
