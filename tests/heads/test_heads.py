@@ -100,10 +100,10 @@ def test_an_order_can_be_loaded_into_a_head_that_was_made_without():
     assert torch.allclose(other.logits(x), x @ head.weight.T, atol=1e-5)
 
 
-@pytest.mark.parametrize("other", [{"nodes": "paper"}, {"scale": 1.0}])
+@pytest.mark.parametrize("other", [{"nodes": "paper"}, {"scale": 2.0}])
 def test_weights_of_a_head_with_other_columns_are_refused(other):
     head = DFTHead(40, 59, 5, 4, **other)
-    with pytest.raises(RuntimeError, match=r"grid: expected a DFT head of 60 nodes, scale 2\.0, got one of"):
+    with pytest.raises(RuntimeError, match=r"grid: expected a DFT head of 60 nodes, scale 1\.0, got one of"):
         DFTHead(40, 59, 5, 4).load_state_dict(head.state_dict())
 
 
@@ -212,8 +212,8 @@ def test_fixed_columns_are_no_parameters_and_keep_float32():
 
 
 @pytest.mark.parametrize(("n", "k"), [(60, 5), (2689, 25), (983, 25), (8921, 80), (21, 10)])
-def test_rows_have_a_norm_of_about_one_by_default_and_of_two_with_random_frequencies(n, k):
-    for head, wanted in ((DFTHead(999, n, k, 0), 1.0), (HarmonicHead(999, n, k, 0), 2.0)):
+def test_rows_have_a_norm_of_about_one_half_by_default_and_of_one_with_random_frequencies(n, k):
+    for head, wanted in ((DFTHead(999, n, k, 0), 0.5), (HarmonicHead(999, n, k, 0), 1.0)):
         assert math.frexp(head.scale)[0] == 0.5
         assert wanted / 1.5 < head.weight.norm(dim=1).mean() < wanted * 1.5
 

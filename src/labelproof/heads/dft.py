@@ -18,7 +18,7 @@ from labelproof.heads.safety import guarantee_of
 from labelproof.heads.transform import Path, choose_path, evaluate_series, evaluate_split, split_groups
 from labelproof.proof.labels import read_label_set
 from labelproof.theory.dft import dft_matrix
-from labelproof.theory.fixed_columns import dft_features, grid_length, power_of_two
+from labelproof.theory.fixed_columns import DFT_ROW_NORM, dft_features, grid_length, power_of_two
 
 __all__ = ["DFTHead"]
 
@@ -53,7 +53,8 @@ class DFTHead(CyclicHead):
         and in compiled code it counts operations instead, and never splits. Exported models are dense.
     scale : float, optional
         Factor on the fixed columns, which have unit norm, hence entries much smaller than those of the learnable ones.
-        By default the power of two for which a row of them has a norm of about 1, which trains best; 1 is as published.
+        By default the power of two for which a row of them has a norm of about 1/2, which trains best; 1 is as
+        published.
     start : float, optional
         Every label begins near the probability start/n; k by default, as published.
     device, dtype
@@ -70,7 +71,7 @@ class DFTHead(CyclicHead):
 
     grid: Tensor  # (3,): what the fixed columns depend on besides k and the places, as integers
     can_split = True  # the frequencies are 0 to k
-    row_norm = 1.0  # that the default scale aims at
+    row_norm = DFT_ROW_NORM  # that the default scale aims at
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ class HarmonicHead(DFTHead):
         Labels lie on a circle of a prime number of nodes, where sets with a pattern are no worse than others, or of a
         number with a fast Fourier transform.
     order, path, scale, start, device, dtype
-        As for `DFTHead`, but by default a row has a norm of about 2. A prime number of nodes has no fast transform, so
+        As for `DFTHead`, but by default a row has a norm of about 1. A prime number of nodes has no fast transform, so
         that "auto" is then "dense".
 
     Examples
@@ -50,7 +50,7 @@ class HarmonicHead(DFTHead):
 
     frequencies: Tensor  # (k + random,)
     can_split = False
-    row_norm = 2.0
+    row_norm = 1.0
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from labelproof.theory.dft import dft_matrix, dft_witness
 
 __all__ = [
     "CODE_ROW_NORM",
+    "DFT_ROW_NORM",
     "checked_order",
     "code_columns",
     "dft_columns",
@@ -21,8 +22,8 @@ __all__ = [
     "start_logit",
 ]
 
-CODE_ROW_NORM = 2.0
-"""The norm of a row of code columns that their default scale aims at."""
+CODE_ROW_NORM, DFT_ROW_NORM = 2.0, 0.5
+"""The norms of a row of code columns and of DFT columns that their default scales aim at: what trained best."""
 
 
 def grid_length(n_labels: int) -> int:
