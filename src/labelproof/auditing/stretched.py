@@ -18,7 +18,7 @@ from labelproof.proof.pair_result import PairStretch
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.proof.stretch_result import SetStretch, Stretch
-from labelproof.stretching.measuring import measure
+from labelproof.stretching.measuring import measure, require_variety
 from labelproof.stretching.pairs import find_dead, measure_pairs
 
 __all__ = ["Judged", "Stretched", "stretch_of_data"]
@@ -89,6 +89,7 @@ def stretch_of_data(
     held_out = None if plain.rule == "topk" and k is None else inputs.held_out
     where: dict[str, Any] = {"engine": engine, "keep": keep}
     s = measure(plain, judged.distinct, examples, calibration=held_out, k=k, alpha=alpha, **where, **how)
+    require_variety(examples)
     predictions = _Predictions(plain, examples, inputs, k)
     beyond = s.lower > 1 if s.bar is None else s.beyond
     is_exact = predictions.exact(judged)
