@@ -90,6 +90,15 @@ def test_an_adapter_has_the_names_of_its_base_model(tmp_path):
     assert read_layer(adapter).label_names is None
 
 
+def test_a_folder_whose_name_tells_nothing_is_called_by_the_one_above_too(tmp_path):
+    for name, called in (("model", "tagger/model"), ("tags-v3", "tags-v3")):
+        folder = tmp_path / "tagger" / name
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text("{}")
+        torch.save({"classifier.weight": torch.eye(3)}, folder / "pytorch_model.bin")
+        assert read_layer(folder).model == called
+
+
 def test_the_layer_with_as_many_labels_as_the_data_is_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_file({"classifier.weight": torch.eye(3, 4), "head.weight": torch.eye(5, 4)}, "two.safetensors")

@@ -204,7 +204,7 @@ def compute(
     """
     wanted = rows.examples if rows.held_out is None else np.concatenate([rows.examples, rows.held_out])
     key = key_of(inputs, rows.examples, rows.held_out)
-    real = RealInputs(None, f"{len(rows.examples):,} inputs: {rows.source}", rows=rows.examples, texts=texts, key=key)
+    real = RealInputs(None, rows.source, rows=rows.examples, texts=texts, key=key)
     found = None if cache is None else cache.load(key)
     if found is not None:
         examples, held_out, facts = found
@@ -228,9 +228,9 @@ def _with_held_out(real: RealInputs, held_out: Any, rows: Rows, d: int, alpha: f
     few = _too_few(int(new.sum()), alpha)
     if few is not None:
         return replace(real, why_no_bar=f"{left_out:,} held-out inputs are examples as well. {few}")
-    source = f"{int(new.sum()):,} inputs: {rows.held_out_source}"
+    source = rows.held_out_source
     if left_out:
-        source += f", without {left_out:,} whose features are an example's"
+        source = f"{source}, without {left_out:,} whose features are an example's"
     return replace(real, held_out=held_out[new], held_out_rows=rows.held_out[new], held_out_source=source)
 
 

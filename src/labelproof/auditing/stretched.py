@@ -11,6 +11,7 @@ import numpy.typing as npt
 from labelproof.auditing.document import CHECK_PAIRS, CHECK_STRETCH, Dead, Instructive, PairApart, StretchFacts
 from labelproof.auditing.groups import rounded_down, told_bar
 from labelproof.auditing.real_inputs import RealInputs
+from labelproof.foundation.at_least import at_least
 from labelproof.foundation.engines import Engine
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
@@ -232,14 +233,14 @@ def _sentence(
     elif lower > 1:
         why = f"{only} at all of these" if alone else f"{decisions} contradict each other at every example"
         text = (
-            f"To predict this set the model would have to go at least {lower:.2f} times as far as any mixture of its "
-            f"examples: {why}."
+            f"To predict this set the model would have to go at least {at_least(lower)} times as far as any mixture "
+            f"of its examples: {why}."
         )
     else:
         why = f"{only} before" if alone else f"{decisions} pull against each other"
         text = (
-            f"Mixtures of the examples give this set only from {lower:.2f} of the way to their edge, beyond the bar: "
-            f"{why}."
+            f"Mixtures of the examples give this set only from {at_least(lower)} of the way to their edge, beyond the "
+            f"bar: {why}."
         )
     if predicted is None:
         return text

@@ -42,13 +42,17 @@ def advise_thresholds(layer: OutputLayer, judged: Judged, real: RealInputs, *, s
     return [
         {
             "title": f"{how} thresholds",
-            "text": f"With all thresholds moved by {shift:+g} in logits, chosen on {len(some):,} examples, micro-F1 "
-            f"for {held_out.n:,} held-out inputs goes from {before:.3f} to {after:.3f}, exact matches from "
+            "text": f"With all thresholds moved by {_signed(shift)} in logits, chosen on {len(some):,} examples, "
+            f"micro-F1 for {held_out.n:,} held-out inputs goes from {before:.3f} to {after:.3f}, exact matches from "
             f"{held_out.exact(0.0):,} to {held_out.exact(shift):,}, and labels that are ever predicted from "
-            f"{held_out.alive(0.0):,} to {held_out.alive(shift):,}. labelproof tune finds better ones, one for each "
-            "label; no training is needed. The bar is then another: audit again.",
+            f"{held_out.alive(0.0):,} to {held_out.alive(shift):,}. labelproof tune chooses one for each label, "
+            "by a measure of your choice; no training is needed. The bar is then another: audit again.",
         }
     ]
+
+
+def _signed(shift: float) -> str:
+    return f"{shift:+g}".replace("-", "\N{MINUS SIGN}")
 
 
 class _Scored:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from labelproof.cli.console import console, percent, plural
+from labelproof.foundation.at_least import at_least
 
 if TYPE_CHECKING:
     from labelproof.auditing import AuditDocument
@@ -23,7 +24,7 @@ def print_findings(document: "AuditDocument") -> None:
         return
     out.print(_about_the_bar(facts))
     for one in facts["instructive"]:
-        times = "never" if one["lower"] is None else f"{one['lower']:.2f} ×"
+        times = "never" if one["lower"] is None else f"{at_least(one['lower'])} ×"
         name = some_names(document, one["labels"], most=8)
         out.print(Text(f"\n  {times}  {name} ({plural(one['examples'], 'example')})", style="bold"))
         out.print(Text(f"    {_printable(one['sentence'])}"))
@@ -50,10 +51,11 @@ def print_findings(document: "AuditDocument") -> None:
 def _about_the_bar(facts: "StretchFacts") -> str:
     bar = facts["bar"]
     if bar is None:
-        return f"Measured on {facts['source']}, without a bar."
+        return f"Measured on {plural(facts['examples'], 'input')} ({facts['source']}), without a bar."
     value = "infinite" if bar["value"] is None else f"{bar['value']:.2f}"
     text = (
-        f"The bar is a stretch of {value}, from {facts['held_out']}; mixtures are of {facts['source']}. "
+        f"The bar is a stretch of {value}, from {plural(bar['n'], 'input')} ({facts['held_out']}); mixtures are of "
+        f"{plural(facts['examples'], 'input')} ({facts['source']}). "
         f"{bar['assumption']}"
     )
     if facts["exact"] is not None and facts["predicted"]:

@@ -25,6 +25,7 @@ from labelproof.cli.options import (
     Part,
     WeightKey,
 )
+from labelproof.foundation.at_least import at_least
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -226,7 +227,7 @@ def _print(s: "Stretch", names: Sequence[str], seconds: float) -> None:
             against, active = s[i].weighted or s[i].conflict, set(s.label_sets[i].tolist())
             on, off = ([names[a] for a in against if (a in active) == side] for side in (True, False))
             parts = [f"{word} {_some(part)}" for word, part in (("on:", on), ("off:", off)) if part]
-            times = f"{s.lower[i]:.2f}" if math.isfinite(s.lower[i]) else "never"
+            times = at_least(s.lower[i]) if math.isfinite(s.lower[i]) else "never"
             out.print(f"  {times}  {_some([names[a] for a in sorted(active)])} ({'; '.join(parts)})")
     out.print(f"\nMeasured among {plural(len(s.examples), 'example')} in {seconds:.1f} s, every bound with a proof.")
 
@@ -237,7 +238,7 @@ def _print_pairs(together: "PairStretch", dead: "list[DeadLabel]", names: Sequen
     out.print(f"\nPairs that no mixture of the examples combines: {len(apart):,} of {len(together):,} ({share}).")
     for i in apart[:MOST_ROWS].tolist():
         a, b = together.pairs[i].tolist()
-        out.print(f"  {together.counts[i]:,} ×  {_some([names[a], names[b]])}: {together.lower[i]:.2f}")
+        out.print(f"  {together.counts[i]:,} ×  {_some([names[a], names[b]])}: {at_least(together.lower[i])}")
     out.print(f"Labels that are predicted for none of the examples: {len(dead):,} of {len(names):,}.")
     for one in dead[:MOST_ROWS]:
         reason = f" ({one.reason})" if one.reason else ""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.at_least import at_least
 from labelproof.foundation.compilation import announcing_compilation
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import in_threads, usable_cores
@@ -203,5 +204,5 @@ def _reason(lower: float, without_weights: bool) -> str:
     if without_weights and lower > 0:
         return "off for every input: its weights are all 0"
     if lower > 1:
-        return f"off at every mixture of the inputs, and up to {lower:.2f} times as far from their mean"
+        return f"off at every mixture of the inputs, up to {at_least(lower)} times as far out"
     return ""
