@@ -97,7 +97,7 @@ labelproof: the median of {TURNS} runs on {AT_ONCE:,} sets each; HiGHS: {len(pee
 - `check()` of all of them: {check_seconds:.1f} s of CPU time.
 - Pairs of labels that occur together: {len(pairs):,}, {pair_ms:.3f} ms of CPU time each, proven.
   No mixture of the inputs combines {len(pairs.apart):,} of them ({100 * len(pairs.apart) / len(pairs):.1f} %).
-- Every pair of the {FREQUENT} most frequent labels: {len(every):,}, {every_ms:.3f} ms of CPU time each, proven;
+- Every pair of the {FREQUENT:,} most frequent labels: {len(every):,}, {every_ms:.3f} ms of CPU time each, proven;
   `check()` takes {every_check:.3f} ms per pair.
 """
     (RESULTS / "stretch.md").write_text(text)
