@@ -28,6 +28,11 @@ export function showVerdict(panel, answer, model) {
   panel.replaceChildren(said);
 }
 
+// Say the reason again, where a search has found a smaller conflict.
+export function restate(panel, answer, model) {
+  panel.querySelector(".lead").textContent = reason(answer, model);
+}
+
 function reason(answer, model) {
   const inputs = model.domain.replace("every input", "input").replace("inputs", "input");
   const gives = answer.labels.length ? "gives exactly this combination" : `gets none of the ${plural(model.n_labels, "label")}`;
