@@ -59,7 +59,7 @@ def test_the_finding_is_the_headline_and_the_rest_stands_below(wide, page):
 
 
 def test_the_figure_is_the_stretch_with_the_bar(wide, page):
-    assert ("svg", "bar 1.5") in [("svg", text) for text in page.texts]
+    assert ("svg", "bar 1.50") in [("svg", text) for text in page.texts]
     facts = wide["stretch"]
     assert f"Orange: {facts['beyond_examples']:,} examples beyond it." in page.text
     assert "≤ 1 %" in page.text
@@ -114,6 +114,23 @@ def test_pairs_say_which_of_their_labels_are_never_predicted(wide):
     assert f"{names[1]}, {names[2]}91.50" in text
     assert f"{names[1]}, {names[3]} {names[3]} is never predicted91.50" in text
     assert f"{names[3]}, {names[4]} both are never predicted91.50" in text
+
+
+def test_names_with_commas_are_set_apart_by_semicolons(wide, chromium, tmp_path):
+    names = [f"{name}, of all kinds" if i % 2 else name for i, name in enumerate(wide["label_names"])]
+    document = {**copy.deepcopy(wide), "label_names": names}
+    document["stretch"]["pairs"] = [{"labels": pair, "examples": 9, "lower": 1.5} for pair in ([0, 2], [0, 1])]
+    text = Page(render_report([document])).text
+    assert f"{names[0]}, {names[2]}" in text
+    assert f"{names[0]}; {names[1]}" in text
+    write_report(tmp_path / "commas.html", [document])
+    page = chromium.new_page()
+    page.goto((tmp_path / "commas.html").as_uri())
+    shown = page.locator("table.verdicts td.labels").all_inner_texts()
+    page.close()
+    with_commas = [cell for cell in shown if "of all kinds" in cell]
+    assert with_commas
+    assert all("; " in cell for cell in with_commas if cell.count("of the") > 1)
 
 
 def test_numbers_of_labels_count_what_lies_within_the_bar(wide):

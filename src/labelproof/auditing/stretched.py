@@ -11,8 +11,8 @@ import numpy.typing as npt
 from labelproof.auditing.document import CHECK_PAIRS, CHECK_STRETCH, Dead, Instructive, PairApart, StretchFacts
 from labelproof.auditing.groups import rounded_down, told_bar
 from labelproof.auditing.real_inputs import RealInputs
-from labelproof.foundation.at_least import at_least
 from labelproof.foundation.engines import Engine
+from labelproof.foundation.wording import at_least, separator
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.pair_result import PairStretch
@@ -250,7 +250,7 @@ def _sentence(
 def _list(labels: Sequence[int], names: Sequence[str]) -> str:
     shown = [names[label] for label in labels[:MOST_IN_SENTENCE]]
     rest = len(labels) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+    return separator(shown).join(shown) + (f" and {rest} more" if rest else "")
 
 
 def first_words(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from labelproof.cli.console import console, percent, plural
-from labelproof.foundation.at_least import at_least
+from labelproof.foundation.wording import at_least, separator
 
 if TYPE_CHECKING:
     from labelproof.auditing import AuditDocument
@@ -80,7 +80,7 @@ def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = 
     names = [document["label_names"][i] for i in labels[:most]]
     if len(labels) > most:
         names.append(f"{len(labels) - most} more")
-    return _printable(", ".join(names))
+    return _printable(separator(names).join(names))
 
 
 def _printable(text: str) -> str:

@@ -25,7 +25,7 @@ from labelproof.cli.options import (
     Part,
     WeightKey,
 )
-from labelproof.foundation.at_least import at_least
+from labelproof.foundation.wording import at_least
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer

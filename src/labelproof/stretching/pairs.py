@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.foundation.at_least import at_least
 from labelproof.foundation.compilation import announcing_compilation
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import in_threads, usable_cores
+from labelproof.foundation.wording import at_least
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.pair_bounds import MOST_LOGITS, LogitTable, logit_table
