@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 import pytest
+import skops.io
 import torch
 import transformers
 from PIL import Image
 from safetensors.torch import save_file
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from typer.testing import CliRunner
 
 from labelproof.cli import app
@@ -56,11 +58,17 @@ def test_folders_of_other_programs_are_told_too(tmp_path):
 
 
 def test_trees_share_no_features():
-    from sklearn.ensemble import RandomForestClassifier
-
     forest = RandomForestClassifier(n_estimators=2).fit(np.eye(4), np.eye(4, 2))
     with pytest.raises(ValueError, match="the labels of a RandomForestClassifier are decided by trees and share no"):
         layer_of(forest)
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(2), HistGradientBoostingClassifier(max_iter=2)])
+def test_saved_trees_are_told_what_they_are(tmp_path, model):
+    rng = np.random.default_rng(0)
+    skops.io.dump(model.fit(rng.normal(size=(40, 3)), rng.integers(0, 2, 40)), tmp_path / "m.skops")
+    with pytest.raises(ModelFormatError, match="this is a scikit-learn model of decision trees, whose labels"):
+        read_layer(tmp_path / "m.skops")
 
 
 def test_nested_checkpoints_open(tmp_path):
