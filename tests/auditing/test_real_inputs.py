@@ -365,7 +365,9 @@ def test_lower_thresholds_are_advised_where_they_help_held_out_inputs(data, pipe
     before, after = map(float, re.search(r"goes from ([\d.]+) to ([\d.]+), exact", advice["text"]).groups())
     assert before < after
     assert after > 0.95
-    assert lp.audit(pipeline, data, n_explained=0).document["advice"] == []
+    (tried,) = lp.audit(pipeline, data, n_explained=0).document["advice"]
+    assert tried["title"] == "Training, not thresholds"
+    assert "was tried, from −4 to +2 in logits: the best one for" in tried["text"]
 
 
 def test_a_contradiction_at_every_example_is_said_only_beyond_all_mixtures(wide):

@@ -9,7 +9,7 @@ from labelproof.report.conflicts import Pull, pulls
 from labelproof.report.stretch_picture import stretch_histogram
 from labelproof.report.summary import Figure
 from labelproof.report.svg import Svg
-from labelproof.report.wording import plural, share, times
+from labelproof.report.wording import number, plural, share, times
 
 __all__ = ["Card", "DeadRow", "PairRow", "StretchView", "stretch_figures", "view_stretch"]
 
@@ -121,7 +121,7 @@ def _edge(facts: StretchFacts) -> tuple[float | None, str]:
     bar = facts["bar"]
     if bar is None:
         return 1.0, "all mixtures"
-    return bar["value"], "" if bar["value"] is None else f"bar {times(bar['value'])}"
+    return bar["value"], "" if bar["value"] is None else f"bar {number(bar['value'])}"
 
 
 def _beyond(facts: StretchFacts) -> str:
@@ -140,7 +140,7 @@ def _card(one: Instructive, facts: StretchFacts, names: Sequence[str]) -> Card:
     largest = max(shares, default=0.0)
 
     bar = facts["bar"]
-    beside = f"; the bar is {times(bar['value'])}" if bar and bar["value"] is not None else ""
+    beside = f"; the bar is {number(bar['value'])}" if bar and bar["value"] is not None else ""
     return Card(
         labels=_named(one["labels"], names),
         examples=one["examples"],
