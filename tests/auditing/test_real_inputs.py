@@ -224,6 +224,17 @@ def test_examples_are_of_the_training_part_and_the_bar_of_another(data):
     assert "training part" in only.why_no_bar
 
 
+def test_exact_matches_are_not_counted_where_the_model_was_trained(data, pipeline):
+    """The bar is about new inputs: what a model knows by heart would seem to contradict it."""
+    split = np.where(np.arange(900) < 500, "train", "test")
+    facts = lp.audit(pipeline, data.with_split(split), n_explained=0).document["stretch"]
+    assert facts["inputs"] > 800
+    assert facts["predicted"] <= 400 == (split == "test").sum()
+    assert facts["exact_beyond"] <= facts["exact"] <= facts["predicted"]
+    only = lp.audit(pipeline, data.with_split(np.full(900, "train")), n_explained=0).document["stretch"]
+    assert (only["exact"], only["exact_beyond"], only["predicted"]) == (None, None, None)
+
+
 def test_too_few_inputs_say_which_share_is_possible(data, pipeline):
     few = data.select(np.arange(80))
     found = lp.audit(pipeline, few, n_explained=0, data_name="few.jsonl")

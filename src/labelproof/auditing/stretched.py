@@ -123,6 +123,7 @@ class _Predictions:
 
     def __init__(self, layer: OutputLayer, examples: Examples, inputs: RealInputs, k: int | None) -> None:
         self.sets, self.places = None, {}
+        self.training = set() if inputs.training is None else set(inputs.training.tolist())
         if layer.rule == "topk" and k is None:
             return
         parts = [predicted_sets(layer, examples, k=k)]
@@ -139,11 +140,13 @@ class _Predictions:
         return None if place is None or self.sets is None else self.sets[place].tolist()
 
     def exact(self, judged: Judged) -> dict[int, bool] | None:
-        """Return for each row with a prediction whether that is its label set."""
-        if not self.places:
-            return None
+        """Return for each row with a prediction whether that is its label set; rows of the training are left out.
+
+        What the bar says is about new inputs, and a model may know by heart what it was trained on.
+        """
+        rows = self.places.keys() - self.training
         of_rows = zip(judged.rows.tolist(), judged.of_rows, strict=True)
-        return {row: self.of_row(row) == active.tolist() for row, active in of_rows if row in self.places}
+        return {row: self.of_row(row) == active.tolist() for row, active in of_rows if row in rows} or None
 
 
 def _rows_of(judged: Judged, chosen: npt.NDArray[np.bool_], known: dict[int, bool]) -> Iterator[int]:
