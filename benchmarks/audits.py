@@ -155,7 +155,8 @@ MODEL --data DATA`, which also runs the model on the data (`python benchmarks/au
 far beyond mixtures of real inputs a prediction lies) that at most α = 1 % of predictions exceed, calibrated on
 held-out inputs; *examples beyond*: those whose true label set lies beyond it, so that the model hardly ever
 predicts it. *Pairs apart*: pairs of labels that no mixture of the examples combines. *Dead labels*: labels that the
-model never predicts although examples have them. The time includes running the model, on a shared machine."""
+model never predicts although examples have them. *Predicted exactly*: of the inputs outside of the training part. The
+time includes running the model, on a shared machine."""
 MODELS: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
     "mesh_pubmed": mesh_pubmed,
     "arxiv": arxiv,

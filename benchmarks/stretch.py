@@ -4,7 +4,8 @@
 
 Writes benchmarks/results/stretch.md: a head of 2,689 labels on 384 features of a sentence encoder, 10,000 examples,
 label sets of 3,000 test documents. CPU time of one thread for one set, proof included; the time for all sets is by the
-clock with as many threads as there are cores. HiGHS proves nothing.
+clock with two threads, in the quietest of a few runs: that with the most CPU time for its wall-clock time. HiGHS proves
+nothing.
 """
 
 import os
@@ -19,7 +20,8 @@ from stretch_peer import Peer
 
 RESULTS = Path(__file__).parent / "results"
 TURNS, AT_ONCE, N_PEER = 3, 1000, 15
-FREQUENT = 450  # labels of which every pair is measured
+RUNS, THREADS = 5, 2  # of all sets
+FREQUENT = 1414  # labels of which every pair is measured: 998,991
 
 
 def main() -> None:
@@ -44,9 +46,12 @@ def main() -> None:
     for k, (lower, upper, _) in enumerate(peers):
         assert s.lower[k] <= upper * 1.001
         assert lower <= s.upper[k] * 1.001
-    start, used = time.perf_counter(), time.process_time()
-    s = lp.stretch(model.weight, sets, model.features, **layer)
-    all_seconds, all_cpu = time.perf_counter() - start, time.process_time() - used
+    all_runs = []
+    for _ in range(RUNS):
+        start, used = time.perf_counter(), time.process_time()
+        s = lp.stretch(model.weight, sets, model.features, **layer, n_jobs=THREADS)
+        all_runs.append((time.perf_counter() - start, time.process_time() - used))
+    all_seconds, all_cpu = max(all_runs, key=lambda run: run[1] / run[0])
     start = time.process_time()
     s.check()
     check_seconds = time.process_time() - start
@@ -83,15 +88,16 @@ does it take to bound it with proof? The alternative is column generation on HiG
 labelproof: the median of {TURNS} runs on {AT_ONCE:,} sets each; HiGHS: {len(peers)} of these sets, between the runs.
 
 - Preparation, once for a model and its inputs: {once:.2f} s of CPU time.
-- All {len(sets):,} test sets: {all_cpu:.1f} s of CPU time, {1e3 * all_cpu / len(sets):.2f} ms per set with preparation;
-  {all_seconds:.1f} s of wall-clock time, at {all_cpu / all_seconds:.1f} cores for this process.
+- All {len(sets):,} test sets on {THREADS} threads: {all_seconds:.1f} s of wall-clock time, {all_cpu:.1f} s of CPU time,
+  {1e3 * all_cpu / len(sets):.2f} ms per set with preparation. This is the quietest of {RUNS} runs: it had
+  {all_cpu / all_seconds:.1f} cores. All runs: {", ".join(f"{wall:.1f}" for wall, _ in all_runs)} s.
 - Lower bound divided by upper bound: minimum {gap.min():.4f}, median {np.median(gap):.4f}. Sets with an infinite
   stretch: {int(np.isinf(s.lower).sum())}; without an upper bound:
   {int((np.isinf(s.upper) & np.isfinite(s.lower)).sum())}.
 - `check()` of all of them: {check_seconds:.1f} s of CPU time.
 - Pairs of labels that occur together: {len(pairs):,}, {pair_ms:.3f} ms of CPU time each, proven.
   No mixture of the inputs combines {len(pairs.apart):,} of them ({100 * len(pairs.apart) / len(pairs):.1f} %).
-- Every pair of the {FREQUENT} most frequent labels: {len(every):,}, {every_ms:.3f} ms of CPU time each, proven;
+- Every pair of the {FREQUENT:,} most frequent labels: {len(every):,}, {every_ms:.3f} ms of CPU time each, proven;
   `check()` takes {every_check:.3f} ms per pair.
 """
     (RESULTS / "stretch.md").write_text(text)

@@ -55,6 +55,10 @@ def test_the_data_of_the_training_need_no_options(place, tmp_path):
     assert kept["outside"]["unknown"] == [{"name": RARE, "examples": 1}]
     assert kept["stretch"]["instructive"] == [] or kept["stretch"]["instructive"][0]["text"].startswith("w")
     assert kept["stretch"]["exact"] <= kept["stretch"]["predicted"] <= 799
+    (row,) = [line.split() for line in ran.stdout.splitlines() if line.startswith("all ")]
+    beyond = kept["groups"][0]["beyond"]
+    assert "within the bar" in ran.stdout
+    assert float(row[-3]) == pytest.approx(100 * beyond.count(False) / len(beyond), abs=0.06)  # then "%" and examples
 
 
 def test_features_are_computed_once(place, tmp_path, monkeypatch):

@@ -99,6 +99,28 @@ def test_features_that_are_no_numbers_are_refused(files):
     assert_refused(run(*arguments(files)), "f.npy: expected an array of numbers in the .npy format, got another")
 
 
+def test_examples_that_are_all_alike_are_refused(files):
+    for n in (1, 7):
+        np.save(files / "f.npy", np.ones((n, 3)))
+        message = f"features must be of two examples or more that differ, got {n} all alike"
+        assert_refused(run(*arguments(files)), message)
+        words = ["audit", files / "w.npz", "--labels", files / "y.npy", "--features", files / "f.npy"]
+        assert_refused(run(*words), message)
+
+
+def test_features_of_words_are_refused_by_the_audit_too(files):
+    np.save(files / "f.npy", np.full((9, 3), "one"))
+    words = ["audit", files / "w.npz", "--labels", files / "y.npy", "--features", files / "f.npy"]
+    assert_refused(run(*words), "features must hold floats of at most 64 bits (or integers of at most 32), got <U3")
+
+
+def test_sets_that_no_inflation_gives_are_listed_with_their_conflict(files):
+    np.savez(files / "w.npz", weight=np.vstack([np.eye(3), -np.eye(3)[:2]]), bias=np.array([0, 0, 0, -0.1, -0.1]))
+    np.save(files / "y.npy", np.array([[1, 0, 0, 1, 0], [1, 0, 0, 0, 1], [1, 1, 0, 0, 0]]))
+    text = run(*arguments(files, "--label-names", files / "names.txt")).stdout
+    assert "never  red, noir (on: red, noir)" in text
+
+
 def test_too_few_held_out_inputs_are_refused(files):
     np.save(files / "c.npy", np.load(files / "c.npy")[:100])
     refusal = run(*arguments(files, "--calibration", files / "c.npy"))

@@ -40,6 +40,20 @@ def test_the_search_for_nearer_sets_ends_when_it_is_cancelled(page, far_url):
     expect(page.locator(SEARCHING)).to_have_count(0)
 
 
+def test_the_reason_counts_the_decisions_that_the_page_ends_with(page, far_url):
+    """A longer search may find a smaller conflict: then the sentence above it must not speak of the first one."""
+
+    def smaller(route):
+        found = route.fetch().json()
+        found["conflict"] |= {"on": [0, 2], "on_shares": [0.5, 0.3], "off": [1], "off_shares": [0.2]}
+        route.fulfill(json=found | {"names": found["names"] | {"0": "a", "1": "b", "2": "c"}})
+
+    answer_thorough_questions(page, smaller)
+    open_at(page, far_url, FAR)
+    expect(page.locator("#verdict .lead")).to_contain_text("3 decisions contradict each other")
+    expect(page.locator("#why .balance .name")).to_have_count(3)
+
+
 def test_the_search_for_nearer_sets_ends_when_it_fails(chromium, far_url):
     opened = chromium.new_page()
     answer_thorough_questions(opened, lambda route: route.fulfill(status=500, json={"error": "no luck"}))

@@ -62,12 +62,12 @@ ARCHITECTURES = [
 @pytest.mark.parametrize(("kind", "options", "key", "before"), ARCHITECTURES, ids=[row[0] for row in ARCHITECTURES])
 def test_the_layer_of_a_saved_model_gives_its_logits(tmp_path, kind, options, key, before):
     model = scale_up(make(kind, **options))
-    model.save_pretrained(tmp_path / "model")
-    layer = read_layer(tmp_path / "model")
+    model.save_pretrained(tmp_path / "mine")
+    layer = read_layer(tmp_path / "mine")
     parameters = dict(model.named_parameters())
     np.testing.assert_array_equal(layer.weight, parameters[key].detach().double().numpy())
     assert (layer.source, layer.label_names, layer.before) == (f"{key} of model.safetensors", NAMES, before)
-    assert (layer.kind, layer.model, layer.rule, layer.notes) == ("Hugging Face folder", "model", "sigmoid", ())
+    assert (layer.kind, layer.model, layer.rule, layer.notes) == ("Hugging Face folder", "mine", "sigmoid", ())
     tokens = {"input_ids": torch.where(TOKENS["input_ids"] == 9, 10, TOKENS["input_ids"])}
     tokens["input_ids"][:, -1] = 9  # BART reads its features at the last of these
     features = layer_of(model).features(tokens)

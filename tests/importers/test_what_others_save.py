@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 import pytest
+import skops.io
 import torch
 import transformers
 from PIL import Image
 from safetensors.torch import save_file
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from typer.testing import CliRunner
 
 from labelproof.cli import app
@@ -56,11 +58,17 @@ def test_folders_of_other_programs_are_told_too(tmp_path):
 
 
 def test_trees_share_no_features():
-    from sklearn.ensemble import RandomForestClassifier
-
     forest = RandomForestClassifier(n_estimators=2).fit(np.eye(4), np.eye(4, 2))
     with pytest.raises(ValueError, match="the labels of a RandomForestClassifier are decided by trees and share no"):
         layer_of(forest)
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(2), HistGradientBoostingClassifier(max_iter=2)])
+def test_saved_trees_are_told_what_they_are(tmp_path, model):
+    rng = np.random.default_rng(0)
+    skops.io.dump(model.fit(rng.normal(size=(40, 3)), rng.integers(0, 2, 40)), tmp_path / "m.skops")
+    with pytest.raises(ModelFormatError, match="this is a scikit-learn model of decision trees, whose labels"):
+        read_layer(tmp_path / "m.skops")
 
 
 def test_nested_checkpoints_open(tmp_path):
@@ -88,6 +96,15 @@ def test_an_adapter_has_the_names_of_its_base_model(tmp_path):
     assert read_layer(adapter).label_names is None  # the base model's head was another
     (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "someone/else"}))
     assert read_layer(adapter).label_names is None
+
+
+def test_a_folder_whose_name_tells_nothing_is_called_by_the_one_above_too(tmp_path):
+    for name, called in (("model", "tagger/model"), ("tags-v3", "tags-v3")):
+        folder = tmp_path / "tagger" / name
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text("{}")
+        torch.save({"classifier.weight": torch.eye(3)}, folder / "pytorch_model.bin")
+        assert read_layer(folder).model == called
 
 
 def test_the_layer_with_as_many_labels_as_the_data_is_taken(tmp_path, monkeypatch):

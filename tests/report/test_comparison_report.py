@@ -56,6 +56,33 @@ def test_the_headline_says_who_loses_the_most_and_who_nothing(verdicts, headline
     assert headline in Page(render_report(documents)).text
 
 
+def all_possible(document, model, beyond):
+    """Return the audit of a wide model, with so many examples beyond its bar."""
+    document = called(document, model)
+    data = document["groups"][0]
+    data["argmaxable"], data["unargmaxable"], data["undecided"] = len(data["labels"]), 0, 0
+    data["status"] = [1] * len(data["labels"])
+    document["stretch"] |= {"beyond_examples": beyond, "all_examples": 100}
+    return document
+
+
+@pytest.mark.parametrize(
+    ("beyond", "headline"),
+    [
+        ((30, 20), "30.0 % of the examples have label sets beyond the bar of a, 20.0 % beyond that of b."),
+        ((7, 7), "7.0 % of the examples have label sets beyond the bar of a, and as many beyond that of the other."),
+    ],
+)
+def test_wide_models_are_compared_by_their_bars(wide, beyond, headline):
+    documents = [all_possible(wide, name, count) for name, count in zip("ab", beyond, strict=True)]
+    text = Page(render_report(documents)).text
+    assert headline in text
+    assert "Examples whose label sets lie within each model’s bar" in text
+    assert f"{100 - beyond[0]} of 100" in text
+    narrow = [documents[0], of_verdicts("c", 3, 1)]
+    assert "Label combinations of the data that each model can predict" in Page(render_report(narrow)).text
+
+
 def test_label_sets_that_stand_for_the_finding_are_named(small):
     documents = [called(small, "narrow"), called(small, "wide")]
     page = Page(render_report(documents, opening=Opening("x", ("y", "z"), gained=GAINED)))

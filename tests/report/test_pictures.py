@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from labelproof.report.bars import interval_bar, share_bar, verdict_bar
-from labelproof.report.histogram import Mark, log_histogram
+from labelproof.report.histogram import Mark, level_lines, log_histogram
 from labelproof.report.summary import size_rows
 
 
@@ -69,7 +69,15 @@ def test_many_numbers_of_labels_are_put_together_without_losing_a_set():
         }
         for k in range(40)
     ]  # fmt: skip
-    rows = size_rows({"by_size": by_size})
+    rows = size_rows({"by_size": by_size, "beyond": None})
     assert [row.size for row in rows] == ["0", "1", "2–3", "4–7", "8–15", "16–31", "32–39"]
     assert sum(row.sets for row in rows) == sum(range(1, 41))
-    assert [row.size for row in size_rows({"by_size": by_size[:16]})] == [str(k) for k in range(16)]
+    assert [row.size for row in size_rows({"by_size": by_size[:16], "beyond": None})] == [str(k) for k in range(16)]
+
+
+@pytest.mark.parametrize(
+    ("highest", "levels"), [(1, "0 1"), (3, "0 1 2 3"), (9, "0 2 4 6 8"), (450, "0 200 400"), (1000, "0 500 1,000")]
+)
+def test_lines_across_a_histogram_reach_near_its_highest_bar(highest, levels):
+    svg = "".join(level_lines(highest))
+    assert " ".join(re.findall(r">([\d,]+)</text>", svg)) == levels

@@ -2,6 +2,8 @@
 
 import copy
 import re
+from html import unescape
+from itertools import pairwise
 
 import pytest
 from audit_documents import renamed, stretched
@@ -11,6 +13,7 @@ from test_report import HOSTILE
 
 from labelproof.report import render_report, write_report
 from labelproof.report.stretch_picture import stretch_histogram
+from labelproof.report.summary import size_rows
 
 LONG = ["W" * 300, "one_name_without_any_place_to_break_it_" * 8]
 
@@ -56,11 +59,11 @@ def test_the_finding_is_the_headline_and_the_rest_stands_below(wide, page):
 
 
 def test_the_figure_is_the_stretch_with_the_bar(wide, page):
-    assert ("svg", "bar 1.5") in [("svg", text) for text in page.texts]
+    assert ("svg", "bar 1.50") in [("svg", text) for text in page.texts]
     facts = wide["stretch"]
     assert f"Orange: {facts['beyond_examples']:,} examples beyond it." in page.text
     assert "≤ 1 %" in page.text
-    assert f"of them were predicted exactly, among the {facts['predicted']:,} inputs that were run" in page.text
+    assert f"of them were predicted exactly, among {facts['predicted']:,} inputs outside any training part" in page.text
 
 
 def test_examples_pairs_and_dead_labels_are_called_by_name(wide, page):
@@ -102,6 +105,46 @@ def test_the_most_frequent_come_first_only_where_some_are_more_frequent(not_test
     assert "those that cannot be predicted first, the most frequent first" in Page(render_report([small])).text
 
 
+def test_pairs_say_which_of_their_labels_are_never_predicted(wide):
+    document = copy.deepcopy(wide)
+    facts, names = document["stretch"], document["label_names"]
+    facts["dead"] = [{"label": label, "examples": 1, "reason": ""} for label in (3, 4)]
+    facts["pairs"] = [{"labels": pair, "examples": 9, "lower": 1.5} for pair in ([1, 2], [1, 3], [3, 4])]
+    text = " ".join(Page(render_report([document])).text.split())
+    assert f"{names[1]}, {names[2]}91.50" in text
+    assert f"{names[1]}, {names[3]} {names[3]} is never predicted91.50" in text
+    assert f"{names[3]}, {names[4]} both are never predicted91.50" in text
+
+
+def test_names_with_commas_are_set_apart_by_semicolons(wide, chromium, tmp_path):
+    names = [f"{name}, of all kinds" if i % 2 else name for i, name in enumerate(wide["label_names"])]
+    document = {**copy.deepcopy(wide), "label_names": names}
+    document["stretch"]["pairs"] = [{"labels": pair, "examples": 9, "lower": 1.5} for pair in ([0, 2], [0, 1])]
+    text = Page(render_report([document])).text
+    assert f"{names[0]}, {names[2]}" in text
+    assert f"{names[0]}; {names[1]}" in text
+    write_report(tmp_path / "commas.html", [document])
+    page = chromium.new_page()
+    page.goto((tmp_path / "commas.html").as_uri())
+    shown = page.locator("table.verdicts td.labels").all_inner_texts()
+    page.close()
+    with_commas = [cell for cell in shown if "of all kinds" in cell]
+    assert with_commas
+    assert all("; " in cell for cell in with_commas if cell.count("of the") > 1)
+
+
+def test_numbers_of_labels_count_what_lies_within_the_bar(wide):
+    data = wide["groups"][0]
+    rows = size_rows(data)
+    assert sum(row.argmaxable for row in rows) == sum(
+        not beyond and status == 1 for beyond, status in zip(data["beyond"], data["status"], strict=True)
+    )
+    assert sum(row.sets for row in rows) == len(data["labels"])
+    assert sum(row.argmaxable for row in size_rows({**data, "beyond": None})) == data["argmaxable"]
+    html = render_report([wide])
+    assert "Label sets within the bar (orange: beyond it)" in html
+
+
 def test_an_infinite_bar_has_nothing_beyond_it(wide):
     document = copy.deepcopy(wide)
     document["stretch"]["bar"]["value"] = None
@@ -113,6 +156,8 @@ def test_hostile_names_do_not_change_what_the_page_is_made_of(wide):
     plain = copy.deepcopy(wide)
     plain["not_tested"] = [{"what": "x", "command": "y"}]
     plain["stretch"]["instructive"][0]["predicted"] = [0, 1, 6]
+    plain["stretch"]["pairs"] = hostile(wide)["stretch"]["pairs"]
+    plain["stretch"]["dead"] = hostile(wide)["stretch"]["dead"]
     found = Page(render_report([hostile(wide)]))
     assert found.shape() == Page(render_report([plain])).shape()
     assert found.comments == []
@@ -132,6 +177,14 @@ def test_any_stretch_has_a_picture_inside_its_frame(values, edge):
         assert 39 <= float(x) <= float(x) + float(width) <= 409
     assert svg.count("<rect") == len(set(values))
     assert "nan" not in svg
+
+
+@pytest.mark.parametrize("largest", [4.4, 4.5, 4.6, 5.0, 60.0])
+def test_words_below_the_picture_stand_apart(largest):
+    svg = stretch_histogram([0.4, largest, 10 * largest, None], [1, 1, 1, 1], 1.5, "bar", "d")
+    words = re.findall(r'<text class="tick" x="([^"]+)" y="[^"]+" text-anchor="middle">([^<]+)<', unescape(svg))
+    edges = sorted((float(x) - 3.5 * len(text), float(x) + 3.5 * len(text)) for x, text in words)
+    assert all(right < left for (_, right), (left, _) in pairwise(edges))
 
 
 def test_what_is_at_the_bar_is_not_beyond_it_unless_it_is():

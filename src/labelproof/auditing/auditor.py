@@ -27,6 +27,7 @@ from labelproof.auditing.real_inputs import (
     compute,
     given,
     raw_inputs,
+    training_rows,
     with_held_out,
 )
 from labelproof.auditing.result import Audit
@@ -249,7 +250,8 @@ def _run_model(
         if more is None:
             raise ValueError("calibration must be a data set that the model is run on, as labels is, got another")
         inputs, rows = with_held_out(inputs, more, labels, part, name, **chosen)
-    return compute(found, inputs, rows, alpha=chosen["alpha"], texts=texts, cache=cache, progress=progress)
+    real = compute(found, inputs, rows, alpha=chosen["alpha"], texts=texts, cache=cache, progress=progress)
+    return replace(real, training=training_rows(labels))
 
 
 @dataclass(frozen=True, eq=False)

@@ -221,9 +221,9 @@ class StretchFacts(TypedDict):
     beyond_sets: int  # of the data, beyond the bar (without one: beyond all mixtures, a stretch over 1)
     beyond_examples: int
     all_examples: int  # whose label sets were judged
-    exact_beyond: int | None  # of beyond_examples, how many the model predicts exactly
-    exact: int | None  # of all of them
-    predicted: int | None  # how many of them the model made a prediction for
+    exact_beyond: int | None  # of beyond_examples outside of the training part, how many the model predicts exactly
+    exact: int | None  # of all of them outside of it
+    predicted: int | None  # how many of these the model made a prediction for
     instructive: list[Instructive]  # at most three
     n_pairs: int | None  # that occur in the data; None where the rule has no pairs
     n_apart: int | None

@@ -9,6 +9,7 @@ import scipy.sparse
 
 from labelproof.auditing.assumptions import Assumptions
 from labelproof.proof.domains import Bounds, Domain, read_domain
+from labelproof.proof.examples import read_examples
 
 __all__ = ["bounds_only", "refuse_outside"]
 
@@ -37,9 +38,7 @@ def refuse_outside(domain: Domain, n_features: int, features: Any) -> None:
     Traceback (most recent call last):
     ValueError: features must be in the domain, got example 1 at a distance of 5 from a centre, where 1 is the most; ...
     """
-    rows = features if scipy.sparse.issparse(features) else np.asanyarray(features)
-    if rows.ndim != 2 or rows.shape[1] != n_features:
-        raise ValueError(f"features must have shape (n_examples, {n_features}) to match the weight, got {rows.shape}")
+    rows = read_examples(features, n_features).features
     bounds, step = read_domain(domain, n_features), max(1, NUMBERS_AT_ONCE // n_features)
     for start in range(0, rows.shape[0], step):
         some = rows[start : start + step]

@@ -17,7 +17,17 @@ from labelproof.importers.feature_blocks import stacked
 from labelproof.proof.examples import each_row, read_examples
 from labelproof.proof.stretch_bar import bar_rank
 
-__all__ = ["RealInputs", "Rows", "choose_rows", "compute", "given", "raw_inputs", "take_rows", "with_held_out"]
+__all__ = [
+    "RealInputs",
+    "Rows",
+    "choose_rows",
+    "compute",
+    "given",
+    "raw_inputs",
+    "take_rows",
+    "training_rows",
+    "with_held_out",
+]
 
 Indices = npt.NDArray[np.int64]
 MOST_EXAMPLES, MOST_HELD_OUT = 10_000, 3_000  # inputs that are run, unless more are asked for
@@ -44,6 +54,9 @@ class RealInputs:
         Why there are none, in a sentence.
     rows, held_out_rows
         Which rows of the data they are, where that is known.
+    training
+        Rows of the data that the model was trained on, as far as its parts tell: there it predicts what it will not for
+        new inputs.
     texts
         Of all rows of the data.
     key
@@ -57,6 +70,7 @@ class RealInputs:
     why_no_bar: str | None = None
     rows: Indices | None = None
     held_out_rows: Indices | None = None
+    training: Indices | None = None
     texts: Sequence[str] | None = None
     key: str | None = None
 
@@ -77,6 +91,11 @@ def given(features: Any, calibration: Any = None, *, source: str = "features tha
     """Hold features that were given."""
     held_out = None if calibration is None else "held-out features that were given"
     return RealInputs(features, source, calibration, held_out)
+
+
+def training_rows(data: Dataset) -> Indices:
+    """Return the rows of the training part of a data set."""
+    return np.flatnonzero([] if data.split is None else np.isin(np.asarray(data.split), TRAINING))
 
 
 def raw_inputs(layer: ImportedLayer, data: Dataset) -> Any:
@@ -204,7 +223,7 @@ def compute(
     """
     wanted = rows.examples if rows.held_out is None else np.concatenate([rows.examples, rows.held_out])
     key = key_of(inputs, rows.examples, rows.held_out)
-    real = RealInputs(None, f"{len(rows.examples):,} inputs: {rows.source}", rows=rows.examples, texts=texts, key=key)
+    real = RealInputs(None, rows.source, rows=rows.examples, texts=texts, key=key)
     found = None if cache is None else cache.load(key)
     if found is not None:
         examples, held_out, facts = found
@@ -228,9 +247,9 @@ def _with_held_out(real: RealInputs, held_out: Any, rows: Rows, d: int, alpha: f
     few = _too_few(int(new.sum()), alpha)
     if few is not None:
         return replace(real, why_no_bar=f"{left_out:,} held-out inputs are examples as well. {few}")
-    source = f"{int(new.sum()):,} inputs: {rows.held_out_source}"
+    source = rows.held_out_source
     if left_out:
-        source += f", without {left_out:,} whose features are an example's"
+        source = f"{source}, without {left_out:,} whose features are an example's"
     return replace(real, held_out=held_out[new], held_out_rows=rows.held_out[new], held_out_source=source)
 
 

@@ -12,13 +12,14 @@ from labelproof.auditing.document import CHECK_PAIRS, CHECK_STRETCH, Dead, Instr
 from labelproof.auditing.groups import rounded_down, told_bar
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.foundation.engines import Engine
+from labelproof.foundation.wording import at_least, separator
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.pair_result import PairStretch
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.stretch_bar import predicted_sets
 from labelproof.proof.stretch_result import SetStretch, Stretch
-from labelproof.stretching.measuring import measure
+from labelproof.stretching.measuring import measure, require_variety
 from labelproof.stretching.pairs import find_dead, measure_pairs
 
 __all__ = ["Judged", "Stretched", "stretch_of_data"]
@@ -89,6 +90,7 @@ def stretch_of_data(
     held_out = None if plain.rule == "topk" and k is None else inputs.held_out
     where: dict[str, Any] = {"engine": engine, "keep": keep}
     s = measure(plain, judged.distinct, examples, calibration=held_out, k=k, alpha=alpha, **where, **how)
+    require_variety(examples)
     predictions = _Predictions(plain, examples, inputs, k)
     beyond = s.lower > 1 if s.bar is None else s.beyond
     is_exact = predictions.exact(judged)
@@ -121,6 +123,7 @@ class _Predictions:
 
     def __init__(self, layer: OutputLayer, examples: Examples, inputs: RealInputs, k: int | None) -> None:
         self.sets, self.places = None, {}
+        self.training = set() if inputs.training is None else set(inputs.training.tolist())
         if layer.rule == "topk" and k is None:
             return
         parts = [predicted_sets(layer, examples, k=k)]
@@ -137,11 +140,13 @@ class _Predictions:
         return None if place is None or self.sets is None else self.sets[place].tolist()
 
     def exact(self, judged: Judged) -> dict[int, bool] | None:
-        """Return for each row with a prediction whether that is its label set."""
-        if not self.places:
-            return None
+        """Return for each row with a prediction whether that is its label set; rows of the training are left out.
+
+        What the bar says is about new inputs, and a model may know by heart what it was trained on.
+        """
+        rows = self.places.keys() - self.training
         of_rows = zip(judged.rows.tolist(), judged.of_rows, strict=True)
-        return {row: self.of_row(row) == active.tolist() for row, active in of_rows if row in self.places}
+        return {row: self.of_row(row) == active.tolist() for row, active in of_rows if row in rows} or None
 
 
 def _rows_of(judged: Judged, chosen: npt.NDArray[np.bool_], known: dict[int, bool]) -> Iterator[int]:
@@ -231,14 +236,14 @@ def _sentence(
     elif lower > 1:
         why = f"{only} at all of these" if alone else f"{decisions} contradict each other at every example"
         text = (
-            f"To predict this set the model would have to go at least {lower:.2f} times as far as any mixture of its "
-            f"examples: {why}."
+            f"To predict this set the model would have to go at least {at_least(lower)} times as far as any mixture "
+            f"of its examples: {why}."
         )
     else:
         why = f"{only} before" if alone else f"{decisions} pull against each other"
         text = (
-            f"Mixtures of the examples give this set only from {lower:.2f} of the way to their edge, beyond the bar: "
-            f"{why}."
+            f"Mixtures of the examples give this set only from {at_least(lower)} of the way to their edge, beyond the "
+            f"bar: {why}."
         )
     if predicted is None:
         return text
@@ -248,7 +253,7 @@ def _sentence(
 def _list(labels: Sequence[int], names: Sequence[str]) -> str:
     shown = [names[label] for label in labels[:MOST_IN_SENTENCE]]
     rest = len(labels) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+    return separator(shown).join(shown) + (f" and {rest} more" if rest else "")
 
 
 def first_words(text: str) -> str:

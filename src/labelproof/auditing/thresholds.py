@@ -17,11 +17,11 @@ __all__ = ["advise_thresholds"]
 MOST_EXAMPLES = 2_000  # on which thresholds are chosen
 SHIFTS = tuple(round(-4.0 + 0.25 * i, 2) for i in range(25))  # from -4 to 2, in logits
 MOST_LOGITS = 300_000_000  # above which nothing is tried
-LEAST_GAIN = 0.005  # of micro-F1, below which nothing is said
+LEAST_GAIN = 0.005  # of micro-F1, below which nothing is gained
 
 
 def advise_thresholds(layer: OutputLayer, judged: Judged, real: RealInputs, *, seed: int = 0) -> list[Recommendation]:
-    """Return advice to move the thresholds of all labels, if that was measured to help.
+    """Return advice to move the thresholds of all labels, if that was measured to help; else say that it does not.
 
     All thresholds are moved by the same amount, in logits, at which the examples have the best micro-F1; what that
     does is measured on the held-out inputs.
@@ -37,18 +37,32 @@ def advise_thresholds(layer: OutputLayer, judged: Judged, real: RealInputs, *, s
     held_out = _Scored(layer, real.held_out, _truth(judged, real.held_out_rows))
     before, after = held_out.micro_f1(0.0), held_out.micro_f1(shift)
     if shift == 0 or after < before + LEAST_GAIN:
-        return []
+        return [_no_gain(len(some), held_out.n, before)]
     how = "Lower" if shift < 0 else "Higher"
     return [
         {
             "title": f"{how} thresholds",
-            "text": f"With all thresholds moved by {shift:+g} in logits, chosen on {len(some):,} examples, micro-F1 "
-            f"for {held_out.n:,} held-out inputs goes from {before:.3f} to {after:.3f}, exact matches from "
+            "text": f"With all thresholds moved by {_signed(shift)} in logits, chosen on {len(some):,} examples, "
+            f"micro-F1 for {held_out.n:,} held-out inputs goes from {before:.3f} to {after:.3f}, exact matches from "
             f"{held_out.exact(0.0):,} to {held_out.exact(shift):,}, and labels that are ever predicted from "
-            f"{held_out.alive(0.0):,} to {held_out.alive(shift):,}. labelproof tune finds better ones, one for each "
-            "label; no training is needed. The bar is then another: audit again.",
+            f"{held_out.alive(0.0):,} to {held_out.alive(shift):,}. labelproof tune chooses one for each label, "
+            "by a measure of your choice; no training is needed. The bar is then another: audit again.",
         }
     ]
+
+
+def _no_gain(n_examples: int, n_held_out: int, before: float) -> Recommendation:
+    return {
+        "title": "Training, not thresholds",
+        "text": f"Moving all thresholds by the same amount was tried, from {_signed(SHIFTS[0])} to "
+        f"{_signed(SHIFTS[-1])} in logits: the best one for {n_examples:,} examples gains less than "
+        f"{LEAST_GAIN} of micro-F1 for {n_held_out:,} held-out inputs (now {before:.3f}). labelproof tune "
+        "chooses a threshold for each label; beyond that, other weights or features are needed, and another audit.",
+    }
+
+
+def _signed(shift: float) -> str:
+    return f"{shift:+g}".replace("-", "\N{MINUS SIGN}")
 
 
 class _Scored:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from labelproof.cli.console import console, percent, plural
+from labelproof.foundation.wording import at_least, separator
 
 if TYPE_CHECKING:
     from labelproof.auditing import AuditDocument
@@ -23,7 +24,7 @@ def print_findings(document: "AuditDocument") -> None:
         return
     out.print(_about_the_bar(facts))
     for one in facts["instructive"]:
-        times = "never" if one["lower"] is None else f"{one['lower']:.2f} ×"
+        times = "never" if one["lower"] is None else f"{at_least(one['lower'])} ×"
         name = some_names(document, one["labels"], most=8)
         out.print(Text(f"\n  {times}  {name} ({plural(one['examples'], 'example')})", style="bold"))
         out.print(Text(f"    {_printable(one['sentence'])}"))
@@ -50,10 +51,11 @@ def print_findings(document: "AuditDocument") -> None:
 def _about_the_bar(facts: "StretchFacts") -> str:
     bar = facts["bar"]
     if bar is None:
-        return f"Measured on {facts['source']}, without a bar."
+        return f"Measured on {plural(facts['examples'], 'input')} ({facts['source']}), without a bar."
     value = "infinite" if bar["value"] is None else f"{bar['value']:.2f}"
     text = (
-        f"The bar is a stretch of {value}, from {facts['held_out']}; mixtures are of {facts['source']}. "
+        f"The bar is a stretch of {value}, from {plural(bar['n'], 'input')} ({facts['held_out']}); mixtures are of "
+        f"{plural(facts['examples'], 'input')} ({facts['source']}). "
         f"{bar['assumption']}"
     )
     if facts["exact"] is not None and facts["predicted"]:
@@ -61,7 +63,8 @@ def _about_the_bar(facts: "StretchFacts") -> str:
         text += (
             f" At most the {percent(inside, facts['all_examples'])} within the bar plus "
             f"{100 * bar['alpha']:.10g} % can be exact matches; here {percent(facts['exact'], facts['predicted'])} of "
-            f"{facts['predicted']:,} inputs were predicted exactly, {facts['exact_beyond'] or 0:,} of them beyond."
+            f"{facts['predicted']:,} inputs outside any training part were predicted exactly, "
+            f"{facts['exact_beyond'] or 0:,} of them beyond."
         )
     return text
 
@@ -78,7 +81,7 @@ def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = 
     names = [document["label_names"][i] for i in labels[:most]]
     if len(labels) > most:
         names.append(f"{len(labels) - most} more")
-    return _printable(", ".join(names))
+    return _printable(separator(names).join(names))
 
 
 def _printable(text: str) -> str:

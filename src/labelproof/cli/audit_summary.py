@@ -1,5 +1,6 @@
 """What the terminal shows of an audit."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from labelproof.cli.console import console, percent, plural, table
 
 if TYPE_CHECKING:
     from labelproof.auditing import Audit, AuditDocument
-    from labelproof.auditing.document import Group
+    from labelproof.auditing.document import BySize, Group
 
 __all__ = ["print_audit", "summary_of"]
 
@@ -77,19 +78,27 @@ def print_audit(document: "AuditDocument") -> None:
 
 
 def _size_table(group: "Group") -> Table:
-    rows = table("active labels", "distinct sets", "predictable", "share", "examples")
+    beyond = group["beyond"]
+    within = () if beyond is None else ("within the bar",)
+    rows = table("active labels", "distinct sets", "predictable", "share", *within, "examples")
+
+    def add(name: str, part: "Sequence[BySize]") -> None:
+        sets, good, examples = (sum(one[key] for one in part) for key in ("sets", "argmaxable", "examples"))
+        inside = () if beyond is None else (percent(_within(group, {one["size"] for one in part}), sets),)
+        rows.add_row(name, f"{sets:,}", f"{good:,}", percent(good, sets), *inside, f"{examples:,}")
+
     for one in group["by_size"][:12]:
-        share = percent(one["argmaxable"], one["sets"])
-        rows.add_row(f"{one['size']}", f"{one['sets']:,}", f"{one['argmaxable']:,}", share, f"{one['examples']:,}")
+        add(f"{one['size']}", [one])
     if rest := group["by_size"][12:]:
-        sets, good = sum(one["sets"] for one in rest), sum(one["argmaxable"] for one in rest)
-        examples = sum(one["examples"] for one in rest)
-        rows.add_row(f"{rest[0]['size']} or more", f"{sets:,}", f"{good:,}", percent(good, sets), f"{examples:,}")
-    n_sets = len(group["status"])
-    rows.add_row(
-        "all", f"{n_sets:,}", f"{group['argmaxable']:,}", percent(group["argmaxable"], n_sets), f"{group['examples']:,}"
-    )
+        add(f"{rest[0]['size']} or more", rest)
+    add("all", group["by_size"])
     return rows
+
+
+def _within(group: "Group", sizes: set[int]) -> int:
+    """Return how many sets of these sizes are not beyond the bar."""
+    placed = zip(group["labels"], group["beyond"] or (), strict=True)
+    return sum(len(labels) in sizes and not is_beyond for labels, is_beyond in placed)
 
 
 def _group_sentence(group: "Group") -> str:

@@ -25,6 +25,7 @@ from labelproof.cli.options import (
     Part,
     WeightKey,
 )
+from labelproof.foundation.wording import at_least
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -89,6 +90,7 @@ def stretch(
     """Measure how far beyond mixtures of real inputs each label set lies, with proofs."""
     import labelproof
     from labelproof.data.label_files import read_label_file
+    from labelproof.stretching.measuring import require_variety
 
     if output is not None and not output.resolve().parent.is_dir():
         raise ValueError(f"--output must be in a folder that exists, got {output}")
@@ -116,6 +118,7 @@ def stretch(
             keep=parts,
             progress=progress_wanted(),
         )
+        require_variety(s.examples)
         together, dead = None, None
         if pairs:
             like = {"bias": layer.bias, "thresholds": options["thresholds"]}
@@ -214,15 +217,18 @@ def _print(s: "Stretch", names: Sequence[str], seconds: float) -> None:
     for name, count in counts.items():
         rows.add_row(name, f"{count:,}", percent(count, n))
     out.print(rows)
-    far = np.argsort(-np.where(np.isinf(s.lower), -1.0, s.lower), kind="stable")[:MOST_ROWS]
+    never = np.flatnonzero(np.isinf(s.lower))[: MOST_ROWS // 2]
+    order = np.argsort(-np.where(np.isinf(s.lower), -1.0, s.lower), kind="stable")
+    far = np.append(never, order[: MOST_ROWS - len(never)])
     far = far[s.lower[far] > (1.0 if bar is None else bar.value)]
     if len(far):
         out.print("\nThe farthest, with the labels that contradict each other at every example:")
         for i in far.tolist():
-            weighted, active = s[i].weighted, set(s.label_sets[i].tolist())
-            on, off = ([names[a] for a in weighted if (a in active) == side] for side in (True, False))
+            against, active = s[i].weighted or s[i].conflict, set(s.label_sets[i].tolist())
+            on, off = ([names[a] for a in against if (a in active) == side] for side in (True, False))
             parts = [f"{word} {_some(part)}" for word, part in (("on:", on), ("off:", off)) if part]
-            out.print(f"  {s.lower[i]:.2f}  {_some([names[a] for a in sorted(active)])} ({'; '.join(parts)})")
+            times = at_least(s.lower[i]) if math.isfinite(s.lower[i]) else "never"
+            out.print(f"  {times}  {_some([names[a] for a in sorted(active)])} ({'; '.join(parts)})")
     out.print(f"\nMeasured among {plural(len(s.examples), 'example')} in {seconds:.1f} s, every bound with a proof.")
 
 
@@ -232,7 +238,7 @@ def _print_pairs(together: "PairStretch", dead: "list[DeadLabel]", names: Sequen
     out.print(f"\nPairs that no mixture of the examples combines: {len(apart):,} of {len(together):,} ({share}).")
     for i in apart[:MOST_ROWS].tolist():
         a, b = together.pairs[i].tolist()
-        out.print(f"  {together.counts[i]:,} ×  {_some([names[a], names[b]])}: {together.lower[i]:.2f}")
+        out.print(f"  {together.counts[i]:,} ×  {_some([names[a], names[b]])}: {at_least(together.lower[i])}")
     out.print(f"Labels that are predicted for none of the examples: {len(dead):,} of {len(names):,}.")
     for one in dead[:MOST_ROWS]:
         reason = f" ({one.reason})" if one.reason else ""

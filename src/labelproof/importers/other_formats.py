@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
-__all__ = ["refusal", "refusal_of_folder"]
+__all__ = ["OF_TREES", "refusal", "refusal_of_folder"]
 
 FASTTEXT = (793712314).to_bytes(4, "little")
 HDF5 = b"\x89HDF\r\n\x1a\n"
 NUMBERS = "numpy.savez('layer.npz', weight=..., bias=..., label_names=...)"
-TREES = "whose labels are decided by trees and share no feature vector, so no verdict on combinations follows from it"
+OF_TREES = (
+    "whose labels are decided by trees and share no feature vector, so no verdict on combinations follows from it: "
+    "audit a model with a linear output layer in its place"
+)
 MOST_JSON = 4096  # bytes that are looked at
 
 
@@ -33,11 +36,11 @@ def refusal(path: Path) -> str | None:
             f"{NUMBERS}, and audit it with --rule topk if its loss is softmax"
         )
     if ending in (".ubj", ".xgb") or start[:4] == b"binf" or _is_xgboost_json(ending, start):
-        return f"this is an XGBoost model, {TREES}"
+        return f"this is an XGBoost model, {OF_TREES}"
     if start.startswith(b"tree\nversion="):
-        return f"this is a LightGBM model, {TREES}"
+        return f"this is a LightGBM model, {OF_TREES}"
     if start[:4] == b"CBM1" or ending == ".cbm":
-        return f"this is a CatBoost model, {TREES}"
+        return f"this is a CatBoost model, {OF_TREES}"
     return None
 
 

@@ -26,6 +26,7 @@ SAFE = (
     "save a scikit-learn estimator with skops.io.dump, a torch model with safetensors, "
     "or the numbers with numpy.savez(weight=..., bias=...)"
 )
+PLAIN = ("model", "best", "best_model", "final", "final_model", "last", "checkpoint")  # names that tell nothing
 READ = ".safetensors, .npz, .npy, .csv, .tsv, .txt, .pt, .pth, .bin, .ckpt, .skops, .onnx, .keras, or a model's folder"
 
 
@@ -85,7 +86,8 @@ def read_layer(
 
 def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:
     if path.is_dir():
-        return _read_folder(path.resolve(), weight_key, bias, n_labels)
+        layer = _read_folder(path.resolve(), weight_key, bias, n_labels)
+        return replace(layer, model=_called(path.resolve()))
     if (other := refusal(path)) is not None:
         raise ValueError(other)
     ending = path.suffix.lower()
@@ -134,7 +136,7 @@ def _read_folder(folder: Path, weight_key: str | None, bias: Any, n_labels: int 
         _refuse_option("bias", bias, "such a model")
         if is_audit:
             layer = read_arrays_layer(folder / "layer.npz", weight_key=None, bias=None, n_labels=None)
-            return replace(layer, model=folder.name, kind="folder of an audit")
+            return replace(layer, kind="folder of an audit")
         return read_own_model(folder) if is_own_model(folder) else read_pecos(folder)
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
     if "model_head.pkl" in pickles or (pickles and not is_hugging_face(folder)):
@@ -144,6 +146,11 @@ def _read_folder(folder: Path, weight_key: str | None, bias: Any, n_labels: int 
     if is_hugging_face(folder):
         return read_hugging_face(folder, weight_key=weight_key, bias=bias, prefers=n_labels)
     raise ValueError("expected the folder of a model (config.json with model.safetensors), got neither")
+
+
+def _called(folder: Path) -> str:
+    """Return what to call the model of a folder: its name, with that of the folder above where it tells nothing."""
+    return f"{folder.parent.name}/{folder.name}" if folder.name in PLAIN and folder.parent.name else folder.name
 
 
 def _refuse_option(name: str, value: Any, what: str) -> None:

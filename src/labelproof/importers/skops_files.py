@@ -9,6 +9,7 @@ from labelproof.importers.archives import open_zip, refuse_bombs, refuse_false_a
 from labelproof.importers.estimators import layer_of_estimator
 from labelproof.importers.json_files import MAX_JSON
 from labelproof.importers.layer import ImportedLayer
+from labelproof.importers.other_formats import OF_TREES
 
 __all__ = ["read_skops"]
 
@@ -22,6 +23,7 @@ TRUSTED = {  # classes that hold numbers or options only, beyond those that skop
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
 }
+TREES = ("sklearn.tree.", "sklearn.ensemble._hist_gradient_boosting.")
 
 
 def read_skops(path: Path) -> ImportedLayer:
@@ -47,6 +49,8 @@ def read_skops(path: Path) -> ImportedLayer:
     except Exception as error:
         what = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise ValueError(f"expected an estimator that skops saved ({what})") from error
+    if any(name.startswith(TREES) for name in unknown):
+        raise ValueError(f"this is a scikit-learn model of decision trees, {OF_TREES}")
     if unknown:
         raise ValueError(f"expected types that skops trusts, got {', '.join(unknown[:5])}")
     layer = layer_of_estimator(model)

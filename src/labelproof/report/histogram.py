@@ -99,11 +99,12 @@ def _bar(scale: _Scale, i: int, height: float, limit: float) -> Svg:
 
 
 def level_lines(highest: int) -> list[Svg]:
-    """Draw lines at zero, at the largest round count that a bar reaches, and halfway."""
-    step = 10 ** math.floor(math.log10(highest))
-    level = next(n * step for n in (5, 2, 1) if n * step <= highest)
+    """Draw lines at zero and at two to four round counts that bars reach, or at 1 alone."""
+    power = 10 ** math.floor(math.log10(highest))
+    steps = (n * power // 10 for n in (5, 2, 1, 10, 20, 50))
+    step = max((s for s in steps if s and 2 * s <= highest), default=1)
     drawn = []
-    for count in sorted({0, level, level // 2 if level > 1 else 0}):
+    for count in range(0, highest + 1, step):
         y = HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * count / highest
         drawn.append(element("line", class_="level", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y))
         drawn.append(element("text", f"{count:,}", class_="tick", x=LEFT - 6, y=y + 4, text_anchor="end"))

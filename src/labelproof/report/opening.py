@@ -47,6 +47,8 @@ def _headline(documents: Sequence[AuditDocument]) -> str:
     data = [document["groups"][0] for document in documents]
     lost = [group["unargmaxable"] / max(1, len(group["labels"])) for group in data]
     best = [label_name(names, i) for i, group in enumerate(data) if group["argmaxable"] == len(group["labels"])]
+    if len(best) == len(names) and all(document["stretch"] and document["stretch"]["bar"] for document in documents):
+        return _beyond(documents)
     if len(best) == len(names):
         return f"All {len(names)} models can predict every label set of their data."
     if not any(lost):
@@ -60,6 +62,18 @@ def _headline(documents: Sequence[AuditDocument]) -> str:
     if least == worst or lost[least] == lost[worst]:
         return f"{text}; none of the others does better."
     return f"{text}, {label_name(names, least)} {data[least]['unargmaxable']:,} of {len(data[least]['labels']):,}."
+
+
+def _beyond(documents: Sequence[AuditDocument]) -> str:
+    """Compare models for which every label set is possible by the examples that lie beyond their bars."""
+    names = [document["layer"]["model"] for document in documents]
+    counts = [(facts["beyond_examples"], facts["all_examples"]) for one in documents if (facts := one["stretch"])]
+    parts = [beyond / max(1, whole) for beyond, whole in counts]
+    most, least = parts.index(max(parts)), parts.index(min(parts))
+    text = f"{share(*counts[most])} of the examples have label sets beyond the bar of {label_name(names, most)}"
+    if parts[most] == parts[least]:
+        return f"{text}, and as many beyond that of {'the other' if len(names) == 2 else 'each other'}."
+    return f"{text}, {share(*counts[least])} beyond that of {label_name(names, least)}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -72,6 +72,9 @@ class ModelRow:
     bar: Svg
     examples_share: str
     beyond: str  # share of the examples beyond the bar; "" where it was not measured
+    within: str  # the same of those that are not, with their number and a bar
+    within_count: str
+    within_bar: Svg | None
     margin: str
     passed: bool | None
 
@@ -142,6 +145,8 @@ def _model_row(section: Section, caption: str) -> ModelRow:
     layer, data, requirements = document["layer"], document["groups"][0], document["requirements"]
     margins = positive(data["margin"])
     facts = document["stretch"]
+    measured = facts if facts is not None and facts["bar"] is not None else None
+    beyond, whole = (measured["beyond_examples"], measured["all_examples"]) if measured else (0, 0)
     return ModelRow(
         key=section.key,
         model=layer["model"],
@@ -154,7 +159,10 @@ def _model_row(section: Section, caption: str) -> ModelRow:
         share=share(data["argmaxable"], len(data["labels"])),
         bar=section.sets_bar,
         examples_share=section.examples_share,
-        beyond=share(facts["beyond_examples"], facts["all_examples"]) if facts and facts["bar"] else "",
+        beyond=share(beyond, whole) if measured else "",
+        within=share(whole - beyond, whole) if measured else "",
+        within_count=f"{whole - beyond:,} of {whole:,}",
+        within_bar=verdict_bar(whole - beyond, beyond, 0) if measured else None,
         margin=number(statistics.median(margins) if margins else None),
         passed=None if requirements is None else requirements["passed"],
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelproof.auditing.document import AuditDocument
 from labelproof.foundation.optional_packages import need
+from labelproof.foundation.wording import separator
 from labelproof.foundation.writing import write_text
 from labelproof.pages import base_style
 from labelproof.pages.names import visible
@@ -139,7 +140,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    environment.filters.update(number=number, plural=plural, times=times, cell=_cell, part=_part)
+    environment.filters.update(number=number, plural=plural, times=times, cell=_cell, part=_part, separator=separator)
     environment.globals.update(kinds=KINDS, open_conflicts=OPEN_CONFLICTS, first_rows=FIRST_ROWS, most_sets=MOST_SETS)
     return environment
 

@@ -11,6 +11,7 @@ __all__ = ["stretch_histogram"]
 
 WITHIN = 12  # bins below the edge
 MOST_BINS = 36
+APART = 3.5  # bins from the bar of what is far to that of what is infinite, so that their words stand apart
 STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)
 MOST_TICKS = 8
 
@@ -26,7 +27,7 @@ class _Scale:
 
     @property
     def n_places(self) -> float:
-        return self.n_bins + 2.0 * self.has_far + 2.0 * self.has_infinite
+        return self.n_bins + APART * self.has_far + 2.0 * self.has_infinite
 
     def x(self, place: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * place / self.n_places
@@ -64,7 +65,7 @@ def stretch_histogram(
         bins[place] = bins.get(place, 0) + count
     highest = max(1, max(bins.values(), default=1))
     first_beyond = math.inf if edge is None else round(edge / scale.width)
-    drawn = [*level_lines(highest)]
+    drawn = [*level_lines(highest), element("text", "examples", class_="tick", x=0, y=TOP - 12)]
     drawn += [_bar(scale, place, count / highest, place >= first_beyond) for place, count in sorted(bins.items())]
     drawn += _ticks(scale)
     if edge is not None:
@@ -91,7 +92,7 @@ def _place(scale: _Scale, value: float | None) -> int:
 def _span(scale: _Scale, place: int) -> tuple[float, float]:
     if place < scale.n_bins:
         return scale.x(place), scale.x(place + 1)
-    start = scale.n_bins + 2 * (place - scale.n_bins)
+    start = scale.n_bins + APART * (place - scale.n_bins)
     return scale.x(start + 0.6), scale.x(start + 1.8)
 
 
@@ -108,7 +109,9 @@ def _ticks(scale: _Scale) -> list[Svg]:
     step = next(s * power * k for k in (1, 10) for s in STEPS if end / (s * power * k) <= MOST_TICKS)
     drawn = []
     for i in range(int(end / step) + 1):
-        drawn += _tick(scale.x(i * step / scale.width), f"{i * step:g}")
+        place = i * step / scale.width
+        if not scale.has_far or place <= scale.n_bins - APART:
+            drawn += _tick(scale.x(place), f"{i * step:g}")
     for place, text in [(scale.n_bins, f"> {end:.3g}")] * scale.has_far + [
         (scale.n_bins + scale.has_far, "∞")
     ] * scale.has_infinite:

@@ -9,7 +9,7 @@ from labelproof.report.conflicts import Pull, pulls
 from labelproof.report.stretch_picture import stretch_histogram
 from labelproof.report.summary import Figure
 from labelproof.report.svg import Svg
-from labelproof.report.wording import plural, share, times
+from labelproof.report.wording import number, plural, share, times
 
 __all__ = ["Card", "DeadRow", "PairRow", "StretchView", "stretch_figures", "view_stretch"]
 
@@ -30,9 +30,10 @@ class Card:
 
 @dataclass(frozen=True)
 class PairRow:
-    """Two labels that no mixture of the examples switches on together."""
+    """Two labels that no mixture of the examples switches on together, and those of them that are never predicted."""
 
     labels: tuple[str, ...]
+    dead: tuple[str, ...]
     examples: int
     stretch: str
 
@@ -65,7 +66,7 @@ def view_stretch(document: AuditDocument) -> StretchView | None:
     if facts is None or not lower:
         return None
     edge, word = _edge(facts)
-    inputs = plural(facts["examples"], "real input")
+    inputs, dead = plural(facts["examples"], "real input"), {one["label"] for one in facts["dead"]}
     caption = (
         f"How far beyond all mixtures of {inputs} the model would have to go to predict your examples’ label sets. "
         f"Up to 1, some mixture is predicted so; ∞, none however far.{_beyond(facts)}"
@@ -76,7 +77,12 @@ def view_stretch(document: AuditDocument) -> StretchView | None:
         caption=caption,
         cards=tuple(_card(one, facts, names) for one in facts["instructive"]),
         pairs=tuple(
-            PairRow(tuple(label_name(names, i) for i in pair["labels"]), pair["examples"], times(pair["lower"]))
+            PairRow(
+                _named(pair["labels"], names),
+                _named([label for label in pair["labels"] if label in dead], names),
+                pair["examples"],
+                times(pair["lower"]),
+            )
             for pair in facts["pairs"]
         ),
         dead=tuple(DeadRow(label_name(names, one["label"]), one["examples"], one["reason"]) for one in facts["dead"]),
@@ -99,7 +105,7 @@ def stretch_figures(facts: StretchFacts, data: Group) -> tuple[Figure, ...]:
         text = f"of its predictions are such sets, all together ({100 * bar['confidence']:g} % confidence)"
         figures.append(Figure(f"≤ {100 * bar['alpha']:g} %", text))
     if facts["exact_beyond"] is not None and beyond:
-        text = f"of them were predicted exactly, among the {facts['predicted']:,} inputs that were run"
+        text = f"of them were predicted exactly, among {facts['predicted']:,} inputs outside any training part"
         figures.append(Figure(f"{facts['exact_beyond']:,}", text))
     if facts["n_apart"] is not None:
         text = f"of {facts['n_pairs']:,} label pairs of the data are combined by no mixture of inputs"
@@ -115,7 +121,7 @@ def _edge(facts: StretchFacts) -> tuple[float | None, str]:
     bar = facts["bar"]
     if bar is None:
         return 1.0, "all mixtures"
-    return bar["value"], "" if bar["value"] is None else f"bar {bar['value']:.3g}"
+    return bar["value"], "" if bar["value"] is None else f"bar {number(bar['value'])}"
 
 
 def _beyond(facts: StretchFacts) -> str:
@@ -133,21 +139,22 @@ def _card(one: Instructive, facts: StretchFacts, names: Sequence[str]) -> Card:
     on, off = shares[: len(one["on"])], shares[len(one["on"]) :]
     largest = max(shares, default=0.0)
 
-    def named(labels: Sequence[int]) -> tuple[str, ...]:
-        return tuple(label_name(names, label) for label in labels)
-
     bar = facts["bar"]
-    beside = f"; the bar is {bar['value']:.3g}" if bar and bar["value"] is not None else ""
+    beside = f"; the bar is {number(bar['value'])}" if bar and bar["value"] is not None else ""
     return Card(
-        labels=named(one["labels"]),
+        labels=_named(one["labels"], names),
         examples=one["examples"],
         how_far=f"stretch {times(one['lower'])} at least{beside}" if one["lower"] is not None else "stretch ∞",
         text=one["text"],
-        predicted=None if one["predicted"] is None else named(one["predicted"]),
+        predicted=None if one["predicted"] is None else _named(one["predicted"], names),
         why=_why(one),
-        on=pulls(named(one["on"]), on, "on", largest),
-        off=pulls(named(one["off"]), off, "off", largest),
+        on=pulls(_named(one["on"], names), on, "on", largest),
+        off=pulls(_named(one["off"], names), off, "off", largest),
     )
+
+
+def _named(labels: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(label_name(names, label) for label in labels)
 
 
 def _why(one: Instructive) -> str:

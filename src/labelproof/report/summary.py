@@ -103,8 +103,11 @@ def key_figures(document: AuditDocument) -> tuple[Figure, ...]:
 
 
 def size_rows(group: Group) -> tuple[SizeRow, ...]:
-    """Return the verdicts by number of active labels; many numbers are put together as 4–7, 8–15, …"""
-    rows = sorted(group["by_size"], key=lambda row: row["size"])
+    """Return the verdicts by number of active labels; many numbers are put together as 4–7, 8–15, …
+
+    Where there is a bar, sets beyond it count like those that cannot be predicted.
+    """
+    rows = sorted(_within_the_bar(group) or group["by_size"], key=lambda row: row["size"])
     if len(rows) <= MOST_SIZES:
         parts = [[row] for row in rows]
     else:
@@ -149,6 +152,38 @@ def label_rows(document: AuditDocument) -> tuple[LabelRow, ...]:
         )
         for row, size in zip(rows, sizes, strict=True)
     )
+
+
+def _within_the_bar(group: Group) -> list[BySize]:
+    """Return counts of the sets that can be predicted and are not beyond the bar; nothing without a bar."""
+    if group["beyond"] is None:
+        return []
+    found: dict[int, BySize] = {}
+    rows = zip(group["labels"], group["status"], group["counts"], group["beyond"], strict=True)
+    for labels, status, count, is_beyond in rows:
+        row = found.setdefault(len(labels), _no_sets(len(labels)))
+        row["sets"] += 1
+        row["examples"] += count
+        if is_beyond or status == 0:
+            row["unargmaxable"] += 1
+        elif status == 1:
+            row["argmaxable"] += 1
+            row["argmaxable_examples"] += count
+        else:
+            row["undecided"] += 1
+    return list(found.values())
+
+
+def _no_sets(size: int) -> BySize:
+    return {
+        "size": size,
+        "sets": 0,
+        "examples": 0,
+        "argmaxable": 0,
+        "unargmaxable": 0,
+        "undecided": 0,
+        "argmaxable_examples": 0,
+    }
 
 
 def _size_row(rows: Sequence[BySize]) -> SizeRow:

@@ -2,9 +2,10 @@
 
 Two bounds a millionth apart are nearly a contradiction, through which every search must squeeze: hundreds of times as
 long as without them. So such features are first held in the middle of their bounds, where they are but constants. An
-input found there is one within the bounds as well; label sets without one are decided as they are, in units in which
-narrow bounds around 0 are about 1 apart. These are powers of two, so that nothing is rounded. The search in columns
-leaves features out at 0 and has no such trouble, so it takes its layers as they are.
+input found there is one within the bounds as well, and a conflict found there is mostly one between the bounds, which
+is asked of the proof. What is left is decided as it is, in units in which narrow bounds around 0 are about 1 apart.
+These are powers of two, so that nothing is rounded. The search in columns leaves features out at 0 and has no such
+trouble, so it takes its layers as they are.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import Witness
@@ -39,7 +41,8 @@ def decide_narrow_first(
     if not len(which):
         return decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
     found = decide(_held(layer, which), sets, n_jobs=n_jobs, time_limit=time_limit)
-    left = [i for i, one in enumerate(found) if one.witness is None]
+    _keep_conflicts(layer, sets, found)
+    left = [i for i, one in enumerate(found) if one.witness is None and one.conflict is None]
     advance(len(sets) - len(left))
     powers = _powers(layer, which)
     rest = decide(_in_units(layer, powers), sets.take(left), n_jobs=n_jobs, time_limit=time_limit, advance=advance)
@@ -50,6 +53,15 @@ def decide_narrow_first(
         else:
             found[i] = one if x is None else replace(one, witness=x)
     return found
+
+
+def _keep_conflicts(layer: OutputLayer, sets: LabelSets, found: list[Finding]) -> None:
+    """Forget the conflicts of held features that floats do not prove between the bounds."""
+    conflicts = {i: one.conflict for i, one in enumerate(found) if one.conflict is not None}
+    faults = conflict_faults(layer, sets.take(list(conflicts)), list(conflicts.values()), lambda _: False)
+    for i, fault in zip(conflicts, faults, strict=True):
+        if fault is not None or found[i].multipliers is not None:  # those are of held features
+            found[i] = Finding(reason="the conflict is one of held features only")
 
 
 def _narrow_columns(layer: OutputLayer) -> Indices:

@@ -18,7 +18,7 @@ from labelproof.stretching.in_parts import find_in_parts
 from labelproof.stretching.packing import pack
 from labelproof.stretching.search import SLACKS, Asked
 
-__all__ = ["each_once", "measure", "read_held_out", "stretch"]
+__all__ = ["each_once", "measure", "read_held_out", "require_variety", "stretch"]
 
 
 def stretch(
@@ -143,6 +143,12 @@ def _require_some_label(layer: OutputLayer, examples: Examples) -> None:
         f"features must be what the output layer reads, got {len(examples):,} examples none of which switches on any "
         "label: is a transform between encoder and output layer missing, or a bias or threshold?"
     )
+
+
+def require_variety(examples: Examples) -> None:
+    """Refuse examples that are all alike: every set that is not predicted for them would be infinitely far."""
+    if examples.constant.all():
+        raise ValueError(f"features must be of two examples or more that differ, got {len(examples):,} all alike")
 
 
 def read_held_out(calibration: Any, examples: Examples, alpha: float) -> Examples:

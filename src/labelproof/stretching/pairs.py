@@ -11,6 +11,7 @@ import numpy.typing as npt
 from labelproof.foundation.compilation import announcing_compilation
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import in_threads, usable_cores
+from labelproof.foundation.wording import at_least
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.pair_bounds import MOST_LOGITS, LogitTable, logit_table
@@ -126,7 +127,7 @@ def _codes(sets: LabelSets) -> Iterator[int]:
 
 def _every(n_labels: int, pairs: Indices, counts: Indices) -> tuple[Indices, Indices]:
     if n_labels * (n_labels - 1) // 2 > MOST_PAIRS:
-        raise ValueError(f"every must be left out with more than {MOST_PAIRS:,} pairs, got {n_labels:,} labels")
+        raise ValueError(f"every pair (--every-pair) is for up to {MOST_PAIRS:,} pairs, got {n_labels:,} labels")
     square = np.zeros((n_labels, n_labels), np.int64)
     square[pairs[:, 0], pairs[:, 1]] = counts
     first, second = np.triu_indices(n_labels, 1)
@@ -203,5 +204,5 @@ def _reason(lower: float, without_weights: bool) -> str:
     if without_weights and lower > 0:
         return "off for every input: its weights are all 0"
     if lower > 1:
-        return f"off at every mixture of the inputs, and up to {lower:.2f} times as far from their mean"
+        return f"off at every mixture of the inputs, up to {at_least(lower)} times as far out"
     return ""

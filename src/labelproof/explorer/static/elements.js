@@ -40,13 +40,18 @@ export function labelName(label, options = {}) {
   return element("bdi", { dir: "auto", class: "name", title: nameOf(label), ...options, text: nameOf(label) });
 }
 
+// What stands between names: a comma, or a semicolon where names have commas themselves.
+export function between(labels) {
+  return labels.some((label) => nameOf(label).includes(",")) ? "; " : ", ";
+}
+
 // "A, B and 3 more", with each name isolated.
 export function listed(labels, most = 6) {
   const shown = labels.length > most + 1 ? labels.slice(0, most) : labels;
   const rest = labels.length - shown.length;
   const parts = [];
   shown.forEach((label, place) => {
-    if (place) parts.push(place === shown.length - 1 && !rest ? " and " : ", ");
+    if (place) parts.push(place === shown.length - 1 && !rest ? " and " : between(shown));
     parts.push(labelName(label));
   });
   if (rest) parts.push(` and ${rest} more`);

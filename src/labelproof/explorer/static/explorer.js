@@ -4,7 +4,7 @@ import { Combobox } from "./combobox.js";
 import { showDrawing } from "./drawing.js";
 import { element, knowsName, labelName, learnNames, nameOf, plural } from "./elements.js";
 import { showInputs, showStretch } from "./inputs.js";
-import { showBoundary, showConflict, showNearest, showSimilar, showStatuses, showVerdict } from "./panels.js";
+import { restate, showBoundary, showConflict, showNearest, showSimilar, showStatuses, showVerdict } from "./panels.js";
 
 const QUICK = 0.15; // seconds
 const THOROUGH = 3;
@@ -157,7 +157,10 @@ async function explain(verdict, labels, signal) {
   } finally {
     if (!signal.aborted) showNearest(panels.near, found, { go, isFinal: true }); // whatever came: the search has ended
   }
-  if (found !== quick) showConflict(panels.why, found, model);
+  if (found !== quick) {
+    showConflict(panels.why, found, model);
+    restate(panels.verdict, { ...verdict, conflict: found.conflict }, model);
+  }
   offerSlices(found.nearest.slice(1));
   await first;
   if (String(nearestSet(found)) !== String(nearestSet(quick))) await draw(labels, nearestSet(found), false, signal);

@@ -1,6 +1,6 @@
 // What rests on real inputs: the stretch beside the verdict, the inputs of a mixture, and a text made of them.
 
-import { element, labelName, listed, plural } from "./elements.js";
+import { between, element, labelName, listed, plural } from "./elements.js";
 import { balance, paragraph } from "./panels.js";
 
 // A proven bound with three digits that count, rounded down; null is infinite.
@@ -112,7 +112,7 @@ function difference({ predicted, added, removed }) {
   const extra = new Set(added);
   const parts = [];
   predicted.labels.slice(0, 12).forEach((label, place) => {
-    parts.push(place ? ", " : "", labelName(label, { class: extra.has(label) ? "name other" : "name" }));
+    parts.push(place ? between(predicted.labels) : "", labelName(label, { class: extra.has(label) ? "name other" : "name" }));
   });
   if (predicted.labels.length > 12) parts.push(` and ${predicted.labels.length - 12} more`);
   if (removed.length) parts.push(element("span", { class: "sign", text: " · missing: " }), listed(removed, 6));

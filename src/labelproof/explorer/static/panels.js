@@ -1,6 +1,6 @@
 // What is said about a combination: the verdict, why, what is near, and what the data has.
 
-import { VERDICTS, bar, element, labelName, listed, plural, short } from "./elements.js";
+import { VERDICTS, bar, between, element, labelName, listed, plural, short } from "./elements.js";
 
 const MOST_ROWS = 8;
 
@@ -26,6 +26,11 @@ export function showVerdict(panel, answer, model) {
     model.examples ? paragraph(occurrence(answer, model), "under") : null,
   );
   panel.replaceChildren(said);
+}
+
+// Say the reason again, where a search has found a smaller conflict.
+export function restate(panel, answer, model) {
+  panel.querySelector(".lead").textContent = reason(answer, model);
 }
 
 function reason(answer, model) {
@@ -197,7 +202,7 @@ export function showSimilar(panel, sets, { labels, go }) {
     const text = element("span", { class: "what" });
     if (!all.length) text.append("no label");
     all.slice(0, 7).forEach((label, place) => {
-      text.append(place ? ", " : "", labelName(label, { class: chosen.has(label) || !labels.length ? "name" : "name other" }));
+      text.append(place ? between(all) : "", labelName(label, { class: chosen.has(label) || !labels.length ? "name" : "name other" }));
     });
     if (all.length > 7) text.append(` and ${all.length - 7} more`);
     const share = labels.length ? `${same.length} shared, ${Math.round(100 * one.similarity)} % alike` : null;

@@ -95,8 +95,9 @@ function sorted(indices, key, direction) {
 
 function namesCell(labels, names) {
   const list = make("span", { className: "names" });
+  const between = labels.some((label) => names[label].includes(",")) ? "; " : ", ";
   const show = (from, to) => labels.slice(from, to).forEach((label, k) => {
-    if (from + k) list.append(make("span", { className: "comma" }, ", "));
+    if (from + k) list.append(make("span", { className: "comma" }, between));
     list.append(make("bdi", {}, names[label]));
   });
   if (!labels.length) list.append(make("span", { className: "none" }, "the empty set"));
