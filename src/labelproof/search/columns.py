@@ -16,9 +16,9 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.proof.regions import OutputLayer, exact_offset
+from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows
-from labelproof.search.exact_weights import exact_weights
+from labelproof.search.column_conflicts import Claim, ConflictJudge
 from labelproof.search.findings import Finding
 from labelproof.search.least_norm import Box, Nearest, nearest_point
 from labelproof.search.scaled_points import ScaledPoints
@@ -34,7 +34,6 @@ PER_LABEL = {True: 8, False: 12}  # columns that an active label brings along, w
 NEW_ROWS = 40
 MOST_ROUNDS = 120
 MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
-TINY = 1e-10  # sums that cancel to this share are taken for 0
 STEEP = 10.0  # the threshold's column is so many times a feature's
 DIVERGES = 1e7  # multipliers that large belong to a conflict
 CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
@@ -97,8 +96,7 @@ class ColumnSearch:
         self.is_scaled = not layer.balls and not finite.any() and layer.rule != "sparsemax"
         self.reach = 1.0 if self.is_scaled else float(np.min([*self.radii, *np.abs(finite[finite != 0]), 1e300]))
         self.offset = None if layer.offset is None else self.table.offset
-        self.exponents = self.table.exponents
-        self.unbounded = self.part == len(layer.balls)
+        self.judge = ConflictJudge(layer, self.table, (self.low, self.high), is_scaled=self.is_scaled)
         optional = (self.low == 0) & (self.centre == 0)
         self.always = np.arange(d) if d <= FEW else np.flatnonzero(~optional)
         self.best = self._best_columns(optional) if d > FEW else np.empty((layer.n_labels, 0), np.int64)
@@ -284,17 +282,8 @@ class ColumnSearch:
         rows = problem.rows
         lam = near.multipliers[: len(rows)]
         mu = float(near.multipliers[len(rows)]) if len(near.multipliers) > len(rows) else 0.0
-        lam = np.where(lam > LEAST_WEIGHT * lam.max(initial=0.0), lam, 0.0)
-        shares = problem.signs[rows] * lam / self.norms[rows]
-        labels, weight = rows, shares
-        if mu:
-            size = max(len(problem.active), 1)
-            labels, weight = np.append(rows, problem.active), np.append(shares, np.full(len(problem.active), mu / size))
-        used = weight != 0
-        labels, weight = labels[used], weight[used]
-        if not len(labels):
-            return np.zeros(self.layer.d)
-        return _Candidate(self, problem, lam, mu, labels, weight).judge()
+        used = lam > LEAST_WEIGHT * lam.max(initial=0.0)
+        return self.judge.judge(Claim(problem.active, rows[used], lam[used] / self.norms[rows[used]], mu))
 
     def _add_columns(self, problem: _Problem, harm: Floats) -> bool:
         harm = harm.copy()
@@ -310,7 +299,7 @@ class ColumnSearch:
 
     def _change_theta(self, problem: _Problem, near: Nearest) -> bool:
         """Make it harder to leave the middle of a ball that the point is out of, where there is more than one part."""
-        parts = len(self.radii) + bool(self.unbounded.any())
+        parts = len(self.radii) + bool(len(self.judge.outside))
         if not len(self.radii) or parts == 1:
             return False
         part, before = self.part[problem.columns], problem.theta.copy()
@@ -321,87 +310,3 @@ class ColumnSearch:
         problem.theta[:-1] /= problem.theta[:-1].max()
         problem.theta[-1] = max(problem.theta[-1] * 0.1, 1e-12)
         return bool(np.abs(np.log(problem.theta / before)).max() > 1e-3)
-
-
-class _Candidate:
-    """Multipliers of one label set over all columns: a conflict, perhaps."""
-
-    def __init__(
-        self, search: ColumnSearch, problem: _Problem, lam: Floats, mu: float, labels: Indices, weight: Floats
-    ) -> None:
-        self.search, self.problem, self.lam, self.mu, self.labels = search, problem, lam, mu, labels
-        self.weight = weight * np.ldexp(1.0, -search.exponents[labels])
-        self.pulls, self.sizes = search.table.pulls(self.weight, labels)
-
-    def judge(self) -> Finding | Floats:
-        search, layer = self.search, self.search.layer
-        open_ended = search.unbounded
-        up, down = open_ended & (search.high == np.inf), open_ended & (search.low == -np.inf)
-        sizes = np.maximum(self.sizes, self.sizes.max() if layer.balls else 0.0)
-        tight = (np.abs(self.pulls) <= TINY * sizes) & (self.sizes > 0)
-        rising = np.where(up, self.pulls, 0.0).clip(min=0.0) + np.where(down, -self.pulls, 0.0).clip(min=0.0)
-        rising[tight] = 0.0
-        harm = rising if rising.any() else np.where(search.low == 0, self.pulls, 0.0).clip(min=0.0)
-        if rising.any():
-            return harm
-        offsets = np.zeros(len(self.labels)) if layer.offset is None else layer.offset[self.labels]
-        beta, size = self.weight @ offsets, np.abs(self.weight) @ np.abs(offsets)
-        if layer.rule == "sparsemax":
-            beta -= self._sum_multiplier()
-            size += abs(self._sum_multiplier())
-        value = beta + self._support()
-        equal = bool(search.is_scaled and abs(beta) <= TINY * size)
-        if not (value < 0 or equal):
-            return harm
-        found = self._exact(np.flatnonzero(tight & (up | down)), equal)
-        return harm if found is None else found
-
-    def _sum_multiplier(self) -> float:
-        """Return the multiplier of the row of the sum, which is Σ t·(z_i − τ) − 1, with its sign."""
-        exponent = self.search.exponents[self.problem.active[:1]]
-        return self.mu / max(len(self.problem.active), 1) * 2.0 ** -float(exponent[0]) / self.search.layer.temperature
-
-    def _support(self) -> float:
-        search, total = self.search, 0.0
-        for k, ball in enumerate(search.layer.balls):
-            part = slice(ball.start, ball.stop)
-            kept = np.where((search.low[part] >= 0) & (self.pulls[part] < 0), 0.0, self.pulls[part])
-            total += float(kept @ ball.centre + search.radii[k] * np.linalg.norm(kept))
-        p, low, high = (end[search.unbounded] for end in (self.pulls, search.low, search.high))
-        low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
-        return total + float(np.maximum(low * p, high * p).sum())
-
-    def _exact(self, tight: Indices, equal: bool) -> Finding | None:
-        """Return the conflict in fractions."""
-        layer, problem = self.search.layer, self.problem
-        used = self.lam > 0
-        rows, guess = problem.rows[used], (self.lam / self.search.norms[problem.rows])[used]
-        guess = guess * np.ldexp(1.0, -self.search.exponents[rows])
-        wanted = set(problem.active.tolist())
-        signs = [sign for _, sign in self._signed(rows, wanted)]
-        equations = [
-            [sign * Fraction(number) for sign, number in zip(signs, column, strict=True)]
-            for column in layer.weight[rows][:, tight].T.tolist()
-        ]
-        if equal and layer.offset is not None:
-            equations.append([sign * exact_offset(layer, i) for i, sign in self._signed(rows, wanted)])
-        if layer.has_threshold:
-            equations.append([Fraction(sign) for _, sign in self._signed(rows, wanted)])
-        if layer.rule == "sparsemax" and self.mu:
-            row = layer.n_labels + (2 if self.mu > 0 else 1)
-            rows, guess = np.append(rows, row), np.append(guess, abs(self._sum_multiplier()))
-            sign, t = (1 if self.mu > 0 else -1), Fraction(layer.temperature)
-            for place, equation in enumerate(equations[:-1]):
-                column = int(tight[place])
-                total = sum(map(Fraction, layer.weight[problem.active][:, column].tolist()))
-                equation.append(sign * t * total)
-            equations[-1].append(sign * t * len(wanted))
-        order = np.argsort(rows)
-        guess = guess / guess.max(initial=1e-300)
-        weights = exact_weights(guess, equations)
-        if weights is None:
-            return None
-        return Finding(conflict=rows[order], multipliers=tuple(weights[k] for k in order.tolist()))
-
-    def _signed(self, rows: Indices, wanted: set[int]) -> list[tuple[int, int]]:
-        return [(i, 1 if i in wanted else -1) for i in rows.tolist()]
