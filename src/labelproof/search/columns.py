@@ -7,19 +7,18 @@ If they do not, the columns with the largest p_j join, or the margin asked for i
 or infinite the offset is one more column, and inputs are its multiples. Nothing returned here is trusted.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.compilation import plain
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows
 from labelproof.search.column_conflicts import Claim, ConflictJudge
-from labelproof.search.findings import Finding
+from labelproof.search.findings import FewNumbers, Finding
 from labelproof.search.least_norm import Box, Nearest, nearest_point
 from labelproof.search.scaled_points import ScaledPoints
 from labelproof.search.tables import table_of
@@ -29,6 +28,7 @@ __all__ = ["ColumnSearch"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+NONE: Floats = np.empty(0)
 FEW = 600  # columns that are all taken at once
 PER_LABEL = {True: 8, False: 12}  # columns that an active label brings along, where all bounds are 0 and elsewhere
 NEW_ROWS = 40
@@ -37,7 +37,7 @@ MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
 STEEP = 10.0  # the threshold's column is so many times a feature's
 DIVERGES = 1e7  # multipliers that large belong to a conflict
 CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
-NUMBERS_AT_ONCE = 2**20  # of the points that memory is taken for
+LEAST_SHARE = 0.02  # of the least margin of the rows, that other labels have, where inputs may be multiplied
 LEAST_WEIGHT = 2.0**-36  # multipliers below this share of the largest are left out
 
 
@@ -57,28 +57,13 @@ class _Problem:
     deadline: float = inf
 
 
-class _Zeros:
-    """Arrays of zeros for points, some at a time: in one piece, new memory takes a fraction of the time."""
-
-    def __init__(self, d: int) -> None:
-        self._d, self._lock = d, Lock()
-        self._left: Iterator[Floats] = iter(())
-
-    def take(self) -> Floats:
-        """Return an array (d,) that nobody else has."""
-        with self._lock:
-            point = next(self._left, None)
-            if point is None:
-                self._left = iter(np.zeros((max(1, NUMBERS_AT_ONCE // self._d), self._d)))
-                point = next(self._left)
-            return point
-
-
 class ColumnSearch:
     """A layer, made ready to be searched."""
 
     def __init__(self, layer: OutputLayer, floats: FloatRows) -> None:
-        self.layer, d = layer, layer.d
+        from labelproof.search import column_kernels
+
+        self.kernels, self.layer, d = column_kernels, layer, layer.d
         self.table = table_of(layer, floats)
         self.norms = np.where(floats.norms > 0, floats.norms, 1.0)
         self.unit = 2.0 ** -min(max(floats.exponent, -1000), 1000)  # of the logits where all rows share a scale
@@ -87,7 +72,6 @@ class ColumnSearch:
         self.part = np.full(d, len(layer.balls))  # the ball of each column
         self.centre = np.clip(np.zeros(d), self.low, self.high)
         self.base = self.centre.copy()  # where a column is left out
-        self._moves_base, self._points = bool(self.base.any()), _Zeros(d)
         self.radii = np.array([ball.radius for ball in layer.balls])
         for k, ball in enumerate(layer.balls):
             self.part[ball.start : ball.stop] = k
@@ -129,7 +113,7 @@ class ColumnSearch:
             margin = self._margin(problem)
             if near.lack <= 0.5 * margin and self._is_inside(problem, near.x):
                 if not self._add_rows(problem, near, margin):
-                    return Finding(witness=self._witness(problem, near.x))
+                    return Finding(point=self._witness(problem, near.x))
                 continue
             found = self._conflict(problem, near)
             if isinstance(found, Finding):
@@ -191,14 +175,9 @@ class ColumnSearch:
             if self.layer.has_threshold:
                 ends = [np.append(end, value) for end, value in zip(ends, (-np.inf, np.inf), strict=True)]
             state = problem.state = ScaledPoints(columns, *ends)
-        rows = problem.rows[state.n_rows :]
-        scale = problem.signs[rows] / self.norms[rows]
-        parts = [self.table.block(rows, columns) * scale[:, None]]
-        if self.offset is not None:
-            parts.append((self.offset[rows] * scale)[:, None])
-        if self.layer.has_threshold:
-            parts.append(-STEEP * scale[:, None])
-        state.add(np.concatenate(parts, axis=1))
+        rows = plain(problem.rows[state.n_rows :])
+        offset, steep = (NONE if self.offset is None else self.offset), (STEEP if self.layer.has_threshold else 0.0)
+        state.add(self.table.block(rows, columns), offset, steep, rows, problem.signs, self.norms)
         return state.solve(problem.deadline)
 
     def _solve_once(self, problem: _Problem) -> Nearest:
@@ -246,36 +225,27 @@ class ColumnSearch:
 
     def _add_rows(self, problem: _Problem, near: Nearest, margin: float) -> bool:
         """Add the labels that are furthest on the wrong side; return whether there are any."""
-        columns, x = problem.columns, near.x
-        used = x[: len(columns)] != 0
-        z = self.table.logits(x[: len(columns)][used], columns[used])
-        rest = x[len(columns) :]
-        if self.offset is not None:
-            z += self.offset * (rest[0] if self.is_scaled else 1.0)
+        m, rest = len(problem.columns), near.x[len(problem.columns) :]
+        z = self.table.logits(near.x[:m], problem.columns)
+        scale, shift = float(rest[0]) if self.is_scaled and self.offset is not None else 1.0, 0.0
         if self.layer.has_threshold:
-            z -= STEEP * rest[-1]
-        margins = problem.signs * z / self.norms
-        least = 0.25 * margin
-        if self.is_scaled:
-            least = 0.02 * float(margins[problem.rows].min(initial=float(np.abs(margins).max())))
-        margins[problem.rows] = np.inf
-        wrong = np.flatnonzero(margins < least)
-        if not len(wrong):
+            shift = STEEP * float(rest[-1])
+        new, share = np.empty(NEW_ROWS, np.int64), LEAST_SHARE if self.is_scaled else 0.0
+        sides = problem.signs, self.norms, plain(problem.rows)
+        count = self.kernels.worst_labels(z, self.table.offset, scale, shift, *sides, 0.25 * margin, share, new)
+        if not count:
             return False
-        new = wrong[np.argsort(margins[wrong], kind="stable")[:NEW_ROWS]]
+        new = new[:count]
         problem.rows = np.concatenate([problem.rows, new])
         problem.lam = np.concatenate([problem.lam[:-1], np.zeros(len(new)), problem.lam[-1:]])
         return True
 
-    def _witness(self, problem: _Problem, v: Floats) -> Floats:
-        columns, x = problem.columns, self._points.take()
-        if self._moves_base:
-            x[:] = self.base
+    def _witness(self, problem: _Problem, v: Floats) -> FewNumbers:
+        columns = problem.columns
         few = v[: len(columns)]
         if self.is_scaled and self.offset is not None:
             few = few / max(v[len(columns)], 1e-6 * np.abs(v).max(initial=1e-300))
-        x[columns] = np.clip(few, self.low[columns], self.high[columns])
-        return x
+        return FewNumbers(self.base, columns, few.clip(self.low[columns], self.high[columns]))
 
     def _conflict(self, problem: _Problem, near: Nearest) -> Finding | Floats:
         """Return the conflict that the multipliers prove, or how much each column speaks against it."""
