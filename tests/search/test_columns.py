@@ -10,9 +10,12 @@ import pytest
 import labelproof as lp
 from exact_oracle import is_argmaxable
 from labelproof.proof import standalone
+from labelproof.proof.labels import read_label_sets
+from labelproof.proof.regions import make_layer
 from labelproof.search import column_engine, engine, few_features
 from labelproof.search.column_engine import _shrunk
 from labelproof.search.exact_weights import exact_weights
+from labelproof.search.findings import pack
 
 DOMAINS = {
     "unit": "unit",
@@ -112,6 +115,34 @@ def test_wide_layers_are_decided_by_few_columns(domain, rule):
     assert (found[0], found[1], found[2], found[4], found[5]) == (1, 1, 0, 1, 1)
     assert found[3] == 0 or (domain, rule) == ("nonnegative", "topk")
     assert 2 in v.multipliers
+
+
+@pytest.mark.parametrize("domain", ["nonnegative", (0.0, 1.0), "unit", ("ball", 0.5)], ids=str)
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+def test_labels_with_the_same_weights_are_told_apart_by_no_input(domain, rule):
+    """Their conflict holds with equality in every column, which is no matter of more columns or smaller margins."""
+    rng = np.random.default_rng(8)
+    weight, bias = wide(rng, 12, 2500)
+    weight[11], bias[11] = weight[4], bias[4]
+    layer, sets = make_layer(weight, bias=bias, domain=domain, rule=rule), read_label_sets([[4], [11, 2], [4, 11]], 12)
+    found = column_engine.decide_by_columns(layer, sets, lambda *_: pytest.fail("left to other searches"), n_jobs=1)
+    v = pack(layer, sets, found)
+    v.check()
+    assert v.status.tolist() == [0, 0, 1]
+    assert [v[0].conflict, v[1].conflict] == [(4, 11)] * 2
+
+
+def test_labels_with_nearly_the_same_weights_are_told_apart():
+    """Sums that floats take for 0 are not: the conflict that this suggests is none, and the search goes on."""
+    rng = np.random.default_rng(9)
+    weight, bias = wide(rng, 12, 2500)
+    weight[11], bias[11] = weight[4], bias[4]
+    weight[11, np.argmax(weight[4])] *= 1 + 2.0**-40
+    for domain in ("nonnegative", "unit"):
+        v = lp.verify(weight, [[11], [4]], bias=bias, domain=domain, n_jobs=1)
+        v.check()
+        assert v.status[0] != 0
+        assert v.status[1] != 1
 
 
 def test_conflicts_of_wide_layers_are_those_of_the_exact_oracle(monkeypatch):

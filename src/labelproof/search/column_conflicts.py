@@ -1,9 +1,9 @@
 """Do multipliers of a few labels show that a label set can never be predicted on a domain of bounds and balls?
 
 With p = Σ κ_i w_i over *all* columns and β = Σ κ_i offset_i, they do if β + h(p) < 0 for the domain's support function
-h (`proof.weighted_conflicts`), or ≤ 0 where inputs may be multiplied. If p rises along columns without a bound, or the
-sum is not negative, the columns with the largest p_j speak against it. What is found is computed again in fractions, in
-which the sums that must be 0 are 0. Nothing returned here is trusted.
+h (`proof.weighted_conflicts`), or if both are 0, as for two labels with the same weights. If p rises along columns
+without a bound, or the sum is not negative, the columns with the largest p_j speak against it. What is found is
+computed again in fractions, in which the sums that must be 0 are 0. Nothing returned here is trusted.
 """
 
 from fractions import Fraction
@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import qr
 
 from labelproof.proof.regions import OutputLayer, exact_offset
+from labelproof.proof.weighted_conflicts import weighted_conflict_fault
 from labelproof.search.exact_weights import exact_weights
 from labelproof.search.findings import Finding
 from labelproof.search.tables import Table
@@ -34,16 +36,17 @@ class Claim(NamedTuple):
 
 
 class ConflictJudge:
-    """A layer and its domain, made ready to judge claims; where it ``is_scaled``, inputs may be multiplied."""
+    """A layer and its domain, made ready to judge claims."""
 
-    def __init__(self, layer: OutputLayer, table: Table, bounds: tuple[Floats, Floats], *, is_scaled: bool) -> None:
-        self.layer, self.table, self.is_scaled = layer, table, is_scaled
+    def __init__(self, layer: OutputLayer, table: Table, bounds: tuple[Floats, Floats]) -> None:
+        self.layer, self.table = layer, table
         self.low, self.high = bounds
         outside = np.full(layer.d, True)  # of all balls
         for ball in layer.balls:
             outside[ball.start : ball.stop] = False
         self.up, self.down = outside & (self.high == np.inf), outside & (self.low == -np.inf)
         self.outside = np.flatnonzero(outside)
+        self.moves = (self.low != 0) | (self.high != 0)
         self.ends = [np.where(np.isfinite(end), end, 0.0)[self.outside] for end in bounds]
 
     def judge(self, claim: Claim) -> Finding | Floats:
@@ -64,10 +67,12 @@ class ConflictJudge:
         if layer.rule == "sparsemax":
             beta -= self._sum_multiplier(claim)
             size += abs(self._sum_multiplier(claim))
-        equal = bool(self.is_scaled and abs(beta) <= TINY * size)
+        still = np.where(tight, 0.0, pulls)
+        equal = bool(abs(beta) <= TINY * size and layer.rule != "sparsemax" and self._support(still) == 0)
         if not (beta + self._support(pulls) < 0 or equal):
             return harm
-        found = self._exact(claim, np.flatnonzero(tight & (self.up | self.down)), equal)
+        needed = tight & (self.moves if equal else self.up | self.down)
+        found = self._exact(claim, np.flatnonzero(needed), equal)
         return harm if found is None else found
 
     def _shares(self, claim: Claim) -> tuple[Indices, Floats]:
@@ -92,15 +97,37 @@ class ConflictJudge:
         p, (low, high) = pulls[self.outside], self.ends
         return total + float(np.maximum(low * p, high * p).sum())
 
-    def _exact(self, claim: Claim, tight: Indices, equal: bool) -> Finding | None:
-        """Return the conflict in fractions."""
+    def _exact(self, claim: Claim, zeros: Indices, equal: bool) -> Finding | None:
+        """Return the conflict in fractions, for which p is 0 in some columns, and β where it must be equal to 0."""
+        few = self._independent(claim, zeros)
+        if len(few) < len(zeros):
+            found = self._solved(claim, few, equal)
+            if found is not None and self._is_proof(claim, found):
+                return found
+        return self._solved(claim, zeros, equal)
+
+    def _independent(self, claim: Claim, columns: Indices) -> Indices:
+        """Return columns on which the others depend, but for rounding: most of thousands say the same."""
+        if len(columns) <= len(claim.rows):
+            return columns
+        block = self.table.block(claim.rows, columns) * claim.sizes[:, None]
+        lengths = np.linalg.norm(block, axis=0)
+        R, order = qr(block / np.where(lengths > 0, lengths, 1.0), mode="r", pivoting=True)
+        sizes = np.abs(R.diagonal())
+        return columns[np.sort(order[: np.count_nonzero(sizes > 1e-9 * sizes[0])])]
+
+    def _is_proof(self, claim: Claim, found: Finding) -> bool:
+        assert found.conflict is not None and found.multipliers is not None  # noqa: S101, PT018 - see `_solved`
+        return weighted_conflict_fault(self.layer, claim.active, found.conflict, found.multipliers) is None
+
+    def _solved(self, claim: Claim, zeros: Indices, equal: bool) -> Finding | None:
         layer, rows = self.layer, claim.rows
         guess = claim.sizes * np.ldexp(1.0, -self.table.exponents[rows])
         wanted = set(claim.active.tolist())
         signs = [1 if i in wanted else -1 for i in rows.tolist()]
         equations = [
             [sign * Fraction(number) for sign, number in zip(signs, column, strict=True)]
-            for column in layer.weight[rows][:, tight].T.tolist()
+            for column in layer.weight[rows][:, zeros].T.tolist()
         ]
         if equal and layer.offset is not None:
             equations.append([sign * exact_offset(layer, i) for i, sign in zip(rows.tolist(), signs, strict=True)])
@@ -111,7 +138,7 @@ class ConflictJudge:
             rows, guess = np.append(rows, row), np.append(guess, abs(self._sum_multiplier(claim)))
             sign, t = (1 if claim.mu > 0 else -1), Fraction(layer.temperature)
             for place, equation in enumerate(equations[:-1]):
-                total = sum(map(Fraction, layer.weight[claim.active][:, int(tight[place])].tolist()))
+                total = sum(map(Fraction, layer.weight[claim.active][:, int(zeros[place])].tolist()))
                 equation.append(sign * t * total)
             equations[-1].append(sign * t * len(wanted))
         order = np.argsort(rows)

@@ -80,7 +80,7 @@ class ColumnSearch:
         self.is_scaled = not layer.balls and not finite.any() and layer.rule != "sparsemax"
         self.reach = 1.0 if self.is_scaled else float(np.min([*self.radii, *np.abs(finite[finite != 0]), 1e300]))
         self.offset = None if layer.offset is None else self.table.offset
-        self.judge = ConflictJudge(layer, self.table, (self.low, self.high), is_scaled=self.is_scaled)
+        self.judge = ConflictJudge(layer, self.table, (self.low, self.high))
         optional = (self.low == 0) & (self.centre == 0)
         self.always = np.arange(d) if d <= FEW else np.flatnonzero(~optional)
         self.best = self._best_columns(optional) if d > FEW else np.empty((layer.n_labels, 0), np.int64)
