@@ -132,6 +132,19 @@ def test_labels_with_the_same_weights_are_told_apart_by_no_input(domain, rule):
     assert [v[0].conflict, v[1].conflict] == [(4, 11)] * 2
 
 
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+@pytest.mark.parametrize("ties", ["open", "inactive"])
+@pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
+def test_the_empty_set_of_a_wide_layer_without_bias_is_decided(rule, ties, sign):
+    """No label is active, so there is no column to begin with."""
+    weight = sign * np.abs(np.random.default_rng(10).normal(size=(3, 2500)))
+    layer, sets = make_layer(weight, domain="nonnegative", rule=rule, ties=ties), read_label_sets([[]], 3)
+    found = column_engine.decide_by_columns(layer, sets, lambda *_: pytest.fail("left to other searches"), n_jobs=1)
+    v = pack(layer, sets, found)
+    v.check()
+    assert v.status[0] == (rule == "topk" or ties == "inactive" or sign < 0)
+
+
 def test_labels_with_nearly_the_same_weights_are_told_apart():
     """Sums that floats take for 0 are not: the conflict that this suggests is none, and the search goes on."""
     rng = np.random.default_rng(9)

@@ -31,7 +31,8 @@ class Claim(NamedTuple):
 
     active: Indices
     rows: Indices  # labels with a multiplier
-    sizes: Floats  # of these multipliers, > 0, of the table's scaled rows
+    signs: Floats  # of these labels: 1 if they are active, else -1
+    sizes: Floats  # of their multipliers, > 0, of the table's scaled rows
     mu: float  # multiplier of sparsemax's sum, of either sign
 
 
@@ -77,7 +78,7 @@ class ConflictJudge:
 
     def _shares(self, claim: Claim) -> tuple[Indices, Floats]:
         """Return labels, some twice, and their parts in the sum: of the rows, and of sparsemax's sum."""
-        labels, weight = claim.rows, np.where(np.isin(claim.rows, claim.active), claim.sizes, -claim.sizes)
+        labels, weight = claim.rows, claim.signs * claim.sizes
         if claim.mu:
             n = len(claim.active)
             labels, weight = np.append(labels, claim.active), np.append(weight, np.full(n, claim.mu / max(n, 1)))
@@ -123,8 +124,7 @@ class ConflictJudge:
     def _solved(self, claim: Claim, zeros: Indices, equal: bool) -> Finding | None:
         layer, rows = self.layer, claim.rows
         guess = claim.sizes * np.ldexp(1.0, -self.table.exponents[rows])
-        wanted = set(claim.active.tolist())
-        signs = [1 if i in wanted else -1 for i in rows.tolist()]
+        signs = claim.signs.astype(int).tolist()
         equations = [
             [sign * Fraction(number) for sign, number in zip(signs, column, strict=True)]
             for column in layer.weight[rows][:, zeros].T.tolist()
@@ -140,7 +140,7 @@ class ConflictJudge:
             for place, equation in enumerate(equations[:-1]):
                 total = sum(map(Fraction, layer.weight[claim.active][:, int(zeros[place])].tolist()))
                 equation.append(sign * t * total)
-            equations[-1].append(sign * t * len(wanted))
+            equations[-1].append(sign * t * len(claim.active))
         order = np.argsort(rows)
         guess = guess / guess.max(initial=1e-300)
         weights = exact_weights(guess, equations)

@@ -39,8 +39,8 @@ def append_rows(block, offset, steep, labels, signs, norms, rows, first, sizes):
 def worst_labels(z, offset, scale, shift, signs, norms, rows, least, share, found):  # pragma: no cover - compiled
     """Write to found, in ascending order, the labels with the least margins below a limit; return how many there are.
 
-    The logits z become the margins signs·(z + scale·offset − shift)/norms. Labels in rows do not count; where share is
-    not 0 the limit is not ``least`` but this share of their least margin.
+    The logits z become the margins signs·(z + scale·offset − shift)/norms. Labels in rows do not count. The limit is
+    ``least``, or a share of the least margin of the rows if that is more.
     """
     n, count, largest = z.shape[0], 0, 0.0
     for i in range(n):
@@ -48,11 +48,12 @@ def worst_labels(z, offset, scale, shift, signs, norms, rows, least, share, foun
         if abs(z[i]) > largest:
             largest = abs(z[i])
     if share != 0.0:
-        least = largest
+        limit = largest
         for a in range(rows.shape[0]):
-            if z[rows[a]] < least:
-                least = z[rows[a]]
-        least *= share
+            if z[rows[a]] < limit:
+                limit = z[rows[a]]
+        if share * limit > least:
+            least = share * limit
     for a in range(rows.shape[0]):
         z[rows[a]] = np.inf
     for i in range(n):

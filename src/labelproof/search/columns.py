@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 NONE: Floats = np.empty(0)
 FEW = 600  # columns that are all taken at once
-PER_LABEL = {True: 8, False: 12}  # columns that an active label brings along, where all bounds are 0 and elsewhere
+PER_LABEL = {True: 3, False: 24}  # columns that an active label brings along, where all bounds are 0 and elsewhere
 NEW_ROWS = 40
 MOST_ROUNDS = 120
 MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
@@ -230,9 +230,11 @@ class ColumnSearch:
         scale, shift = float(rest[0]) if self.is_scaled and self.offset is not None else 1.0, 0.0
         if self.layer.has_threshold:
             shift = STEEP * float(rest[-1])
-        new, share = np.empty(NEW_ROWS, np.int64), LEAST_SHARE if self.is_scaled else 0.0
-        sides = problem.signs, self.norms, plain(problem.rows)
-        count = self.kernels.worst_labels(z, self.table.offset, scale, shift, *sides, 0.25 * margin, share, new)
+        least, share = 0.25 * margin, 0.0
+        if self.is_scaled:  # a margin of 0, as at the point 0, is one of weak rows only
+            least, share = 0.0 if self.layer.ties == "inactive" else 5e-324, LEAST_SHARE
+        new, sides = np.empty(NEW_ROWS, np.int64), (problem.signs, self.norms, plain(problem.rows))
+        count = self.kernels.worst_labels(z, self.table.offset, scale, shift, *sides, least, share, new)
         if not count:
             return False
         new = new[:count]
@@ -253,7 +255,8 @@ class ColumnSearch:
         lam = near.multipliers[: len(rows)]
         mu = float(near.multipliers[len(rows)]) if len(near.multipliers) > len(rows) else 0.0
         used = lam > LEAST_WEIGHT * lam.max(initial=0.0)
-        return self.judge.judge(Claim(problem.active, rows[used], lam[used] / self.norms[rows[used]], mu))
+        rows = rows[used]
+        return self.judge.judge(Claim(problem.active, rows, problem.signs[rows], lam[used] / self.norms[rows], mu))
 
     def _add_columns(self, problem: _Problem, harm: Floats) -> bool:
         harm = harm.copy()
