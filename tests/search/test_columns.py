@@ -12,10 +12,11 @@ from exact_oracle import is_argmaxable
 from labelproof.proof import standalone
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import make_layer
+from labelproof.proof.rounding import float_rows
 from labelproof.search import column_engine, engine, few_features
 from labelproof.search.column_engine import _shrunk
 from labelproof.search.exact_weights import exact_weights
-from labelproof.search.findings import pack
+from labelproof.search.findings import FewNumbers, Finding, pack
 
 DOMAINS = {
     "unit": "unit",
@@ -156,6 +157,41 @@ def test_labels_with_nearly_the_same_weights_are_told_apart():
         v.check()
         assert v.status[0] != 0
         assert v.status[1] != 1
+
+
+@pytest.mark.parametrize("domain", ["nonnegative", "unit", (0.0, 1.0)], ids=str)
+def test_evidence_of_wide_layers_is_the_same_for_any_number_of_threads(domain):
+    rng = np.random.default_rng(11)
+    weight, bias = wide(rng, 12, 2500, [(10, 0, 1)])
+    sets = [np.flatnonzero(y).tolist() for y in rng.random((80, 12)) < 0.2]
+    one, three = (lp.verify(weight, sets, bias=bias, domain=domain, n_jobs=n) for n in (1, 3))
+    assert one.status.tolist() == three.status.tolist()
+    assert np.array_equal(one.points, three.points)
+    assert one.conflict_rows.tolist() == three.conflict_rows.tolist()
+    assert one.multipliers == three.multipliers
+
+
+def test_points_of_few_numbers_are_those_that_were_proven():
+    base = np.array([0.5, 0.0, 0.5, 0.0])
+    found = [Finding(point=FewNumbers(base, np.array([1, 2]), np.array([3.0, 4.0]))), Finding(point=np.ones(4))]
+    assert found[0].witness.tolist() == [0.5, 3.0, 4.0, 0.0]
+    assert base.tolist() == [0.5, 0.0, 0.5, 0.0]
+    v = pack(make_layer(np.eye(4)), read_label_sets([[0, 1, 2], [0, 1, 2, 3]], 4), found)
+    assert v.points.tolist() == [[0.5, 3.0, 4.0, 0.0], [1.0] * 4]
+
+
+def test_points_on_the_wrong_side_are_no_findings_whatever_memory_they_share(monkeypatch):
+    monkeypatch.setattr(column_engine, "NUMBERS_AT_ONCE", 8)  # two points of four
+    layer, sets = make_layer(np.eye(4)), read_label_sets([[0], [1], [2], [3], [0]], 4)
+    points = [FewNumbers(np.full(4, -1.0), np.array([i]), np.ones(1)) for i in (0, 2, 2, 3, 1)]
+    found = column_engine.proven(layer, float_rows(layer), sets, [Finding(point=x) for x in points])
+    assert [one.reason for one in found] == [
+        "",
+        "no proof: label 1: expected a positive logit, got -1",
+        "",
+        "",
+        "no proof: label 0: expected a positive logit, got -1",
+    ]
 
 
 def test_conflicts_of_wide_layers_are_those_of_the_exact_oracle(monkeypatch):

@@ -46,8 +46,8 @@ class ConflictJudge:
         for ball in layer.balls:
             outside[ball.start : ball.stop] = False
         self.up, self.down = outside & (self.high == np.inf), outside & (self.low == -np.inf)
-        self.outside = np.flatnonzero(outside)
-        self.moves = (self.low != 0) | (self.high != 0)
+        self.is_open, self.outside = bool((self.up | self.down).any()), np.flatnonzero(outside)
+        self.from_zero, self.moves = self.low == 0, (self.low != 0) | (self.high != 0)
         self.ends = [np.where(np.isfinite(end), end, 0.0)[self.outside] for end in bounds]
 
     def judge(self, claim: Claim) -> Finding | Floats:
@@ -58,18 +58,18 @@ class ConflictJudge:
         pulls, sizes = self.table.pulls(weight, labels)
         most = np.maximum(sizes, sizes.max() if layer.balls else 0.0)
         tight = (np.abs(pulls) <= TINY * most) & (sizes > 0)
-        rising = np.where(self.up, pulls, 0.0).clip(min=0.0) + np.where(self.down, -pulls, 0.0).clip(min=0.0)
-        rising[tight] = 0.0
-        if rising.any():
-            return rising
-        harm = np.where(self.low == 0, pulls, 0.0).clip(min=0.0)
+        if self.is_open:
+            rising = np.where(self.up, pulls, 0.0).clip(min=0.0) + np.where(self.down, -pulls, 0.0).clip(min=0.0)
+            rising[tight] = 0.0
+            if rising.any():
+                return rising
+        harm = np.where(self.from_zero, pulls, 0.0).clip(min=0.0)
         offsets = np.zeros(len(labels)) if layer.offset is None else layer.offset[labels]
         beta, size = weight @ offsets, np.abs(weight) @ np.abs(offsets)
         if layer.rule == "sparsemax":
             beta -= self._sum_multiplier(claim)
             size += abs(self._sum_multiplier(claim))
-        still = np.where(tight, 0.0, pulls)
-        equal = bool(abs(beta) <= TINY * size and layer.rule != "sparsemax" and self._support(still) == 0)
+        equal = abs(beta) <= TINY * size and layer.rule != "sparsemax" and self._support(pulls * ~tight) == 0
         if not (beta + self._support(pulls) < 0 or equal):
             return harm
         needed = tight & (self.moves if equal else self.up | self.down)
