@@ -133,6 +133,15 @@ def test_labels_with_the_same_weights_are_told_apart_by_no_input(domain, rule):
     assert [v[0].conflict, v[1].conflict] == [(4, 11)] * 2
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_that_join_when_multipliers_have_grown_without_end_still_count(seed):
+    """From such multipliers every column would start at a bound, and Newton's method would not move."""
+    weight, bias = wide(np.random.default_rng(seed), 12, 2500, [(10, 0, 1), (11, 2, 3)])
+    layer, sets = make_layer(weight, bias=bias, domain=(0.0, 1.0)), read_label_sets([[10], [4, 11]], 12)
+    found = column_engine.decide_by_columns(layer, sets, lambda *_: pytest.fail("left to other searches"), n_jobs=1)
+    assert pack(layer, sets, found).status.tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("rule", ["sigmoid", "topk"])
 @pytest.mark.parametrize("ties", ["open", "inactive"])
 @pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])

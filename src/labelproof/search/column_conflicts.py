@@ -69,7 +69,8 @@ class ConflictJudge:
         if layer.rule == "sparsemax":
             beta -= self._sum_multiplier(claim)
             size += abs(self._sum_multiplier(claim))
-        equal = abs(beta) <= TINY * size and layer.rule != "sparsemax" and self._support(pulls * ~tight) == 0
+        is_zero = bool(abs(beta) <= TINY * size) and layer.rule != "sparsemax"
+        equal = is_zero and self._support(pulls * ~tight) == 0
         if not (beta + self._support(pulls) < 0 or equal):
             return harm
         needed = tight & (self.moves if equal else self.up | self.down)

@@ -268,6 +268,7 @@ class ColumnSearch:
             new = np.argpartition(-harm, count)[:count]
             new = new[harm[new] > 0]
         problem.columns = np.union1d(problem.columns, new).astype(np.int64)
+        problem.lam = problem.lam / max(1.0, float(np.abs(problem.lam).max()))  # or all columns start at their bounds
         return bool(len(new))
 
     def _change_theta(self, problem: _Problem, near: Nearest) -> bool:
