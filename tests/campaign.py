@@ -22,7 +22,7 @@ import numpy as np
 import labelproof as lp
 from exact_oracle import is_argmaxable
 from labelproof.foundation.writing import replacing
-from labelproof.search import column_engine, engine, few_features
+from labelproof.search import column_engine, columns, engine, few_features, scaled_points
 
 __all__ = ["DOMAINS", "ROUND", "Case", "Record", "judge", "main", "run"]
 
@@ -153,15 +153,24 @@ class Case:
 def unusual_paths(case):
     """Send small layers through the code for large ones: many bits before fractions, a few features at a time.
 
-    Half of those with balls go by columns at once, as wide ones do.
+    Half of those with balls go by columns at once, as wide ones do; and half of all that go by columns begin with one
+    column of each label, take few labels in a round and have little memory at first.
     """
-    before = engine.SMALL, few_features.WIDE, column_engine.NARROW
-    engine.SMALL, few_features.WIDE = 0 if case.takes_every_precision else before[0], 8
-    column_engine.NARROW = 0 if case.goes_by_columns else before[2]
+    changes = [(few_features, "WIDE", 8)]
+    if case.takes_every_precision:
+        changes.append((engine, "SMALL", 0))
+    if case.goes_by_columns:
+        changes += [(column_engine, "NARROW", 0), (column_engine, "NUMBERS_AT_ONCE", 1)]
+        changes += [(columns, "FEW", 0), (columns, "PER_LABEL", {True: 1, False: 1}), (columns, "NEW_ROWS", 2)]
+        changes.append((scaled_points, "ROOM", 1))
+    before = [(module, name, getattr(module, name)) for module, name, _ in changes]
+    for module, name, value in changes:
+        setattr(module, name, value)
     try:
         yield
     finally:
-        engine.SMALL, few_features.WIDE, column_engine.NARROW = before
+        for module, name, value in before:
+            setattr(module, name, value)
 
 
 def judge(case):

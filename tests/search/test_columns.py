@@ -10,9 +10,13 @@ import pytest
 import labelproof as lp
 from exact_oracle import is_argmaxable
 from labelproof.proof import standalone
+from labelproof.proof.labels import read_label_sets
+from labelproof.proof.regions import make_layer
+from labelproof.proof.rounding import float_rows
 from labelproof.search import column_engine, engine, few_features
 from labelproof.search.column_engine import _shrunk
 from labelproof.search.exact_weights import exact_weights
+from labelproof.search.findings import FewNumbers, Finding, pack
 
 DOMAINS = {
     "unit": "unit",
@@ -112,6 +116,91 @@ def test_wide_layers_are_decided_by_few_columns(domain, rule):
     assert (found[0], found[1], found[2], found[4], found[5]) == (1, 1, 0, 1, 1)
     assert found[3] == 0 or (domain, rule) == ("nonnegative", "topk")
     assert 2 in v.multipliers
+
+
+@pytest.mark.parametrize("domain", ["nonnegative", (0.0, 1.0), "unit", ("ball", 0.5)], ids=str)
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+def test_labels_with_the_same_weights_are_told_apart_by_no_input(domain, rule):
+    """Their conflict holds with equality in every column, which is no matter of more columns or smaller margins."""
+    rng = np.random.default_rng(8)
+    weight, bias = wide(rng, 12, 2500)
+    weight[11], bias[11] = weight[4], bias[4]
+    layer, sets = make_layer(weight, bias=bias, domain=domain, rule=rule), read_label_sets([[4], [11, 2], [4, 11]], 12)
+    found = column_engine.decide_by_columns(layer, sets, lambda *_: pytest.fail("left to other searches"), n_jobs=1)
+    v = pack(layer, sets, found)
+    v.check()
+    assert v.status.tolist() == [0, 0, 1]
+    assert [v[0].conflict, v[1].conflict] == [(4, 11)] * 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_that_join_when_multipliers_have_grown_without_end_still_count(seed):
+    """From such multipliers every column would start at a bound, and Newton's method would not move."""
+    weight, bias = wide(np.random.default_rng(seed), 12, 2500, [(10, 0, 1), (11, 2, 3)])
+    layer, sets = make_layer(weight, bias=bias, domain=(0.0, 1.0)), read_label_sets([[10], [4, 11]], 12)
+    found = column_engine.decide_by_columns(layer, sets, lambda *_: pytest.fail("left to other searches"), n_jobs=1)
+    assert pack(layer, sets, found).status.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("rule", ["sigmoid", "topk"])
+@pytest.mark.parametrize("ties", ["open", "inactive"])
+@pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
+def test_the_empty_set_of_a_wide_layer_without_bias_is_decided(rule, ties, sign):
+    """No label is active, so there is no column to begin with."""
+    weight = sign * np.abs(np.random.default_rng(10).normal(size=(3, 2500)))
+    layer, sets = make_layer(weight, domain="nonnegative", rule=rule, ties=ties), read_label_sets([[]], 3)
+    found = column_engine.decide_by_columns(layer, sets, lambda *_: pytest.fail("left to other searches"), n_jobs=1)
+    v = pack(layer, sets, found)
+    v.check()
+    assert v.status[0] == (rule == "topk" or ties == "inactive" or sign < 0)
+
+
+def test_labels_with_nearly_the_same_weights_are_told_apart():
+    """Sums that floats take for 0 are not: the conflict that this suggests is none, and the search goes on."""
+    rng = np.random.default_rng(9)
+    weight, bias = wide(rng, 12, 2500)
+    weight[11], bias[11] = weight[4], bias[4]
+    weight[11, np.argmax(weight[4])] *= 1 + 2.0**-40
+    for domain in ("nonnegative", "unit"):
+        v = lp.verify(weight, [[11], [4]], bias=bias, domain=domain, n_jobs=1)
+        v.check()
+        assert v.status[0] != 0
+        assert v.status[1] != 1
+
+
+@pytest.mark.parametrize("domain", ["nonnegative", "unit", (0.0, 1.0)], ids=str)
+def test_evidence_of_wide_layers_is_the_same_for_any_number_of_threads(domain):
+    rng = np.random.default_rng(11)
+    weight, bias = wide(rng, 12, 2500, [(10, 0, 1)])
+    sets = [np.flatnonzero(y).tolist() for y in rng.random((80, 12)) < 0.2]
+    one, three = (lp.verify(weight, sets, bias=bias, domain=domain, n_jobs=n) for n in (1, 3))
+    assert one.status.tolist() == three.status.tolist()
+    assert np.array_equal(one.points, three.points)
+    assert one.conflict_rows.tolist() == three.conflict_rows.tolist()
+    assert one.multipliers == three.multipliers
+
+
+def test_points_of_few_numbers_are_those_that_were_proven():
+    base = np.array([0.5, 0.0, 0.5, 0.0])
+    found = [Finding(point=FewNumbers(base, np.array([1, 2]), np.array([3.0, 4.0]))), Finding(point=np.ones(4))]
+    assert found[0].witness.tolist() == [0.5, 3.0, 4.0, 0.0]
+    assert base.tolist() == [0.5, 0.0, 0.5, 0.0]
+    v = pack(make_layer(np.eye(4)), read_label_sets([[0, 1, 2], [0, 1, 2, 3]], 4), found)
+    assert v.points.tolist() == [[0.5, 3.0, 4.0, 0.0], [1.0] * 4]
+
+
+def test_points_on_the_wrong_side_are_no_findings_whatever_memory_they_share(monkeypatch):
+    monkeypatch.setattr(column_engine, "NUMBERS_AT_ONCE", 8)  # two points of four
+    layer, sets = make_layer(np.eye(4)), read_label_sets([[0], [1], [2], [3], [0]], 4)
+    points = [FewNumbers(np.full(4, -1.0), np.array([i]), np.ones(1)) for i in (0, 2, 2, 3, 1)]
+    found = column_engine.proven(layer, float_rows(layer), sets, [Finding(point=x) for x in points])
+    assert [one.reason for one in found] == [
+        "",
+        "no proof: label 1: expected a positive logit, got -1",
+        "",
+        "",
+        "no proof: label 0: expected a positive logit, got -1",
+    ]
 
 
 def test_conflicts_of_wide_layers_are_those_of_the_exact_oracle(monkeypatch):

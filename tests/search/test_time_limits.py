@@ -163,8 +163,8 @@ def test_points_of_few_columns_are_given_up_at_the_deadline(clock):
     clock.seconds_a_look = 1.0
     with pytest.raises(OutOfTimeError):
         nearest_point(G, t, box, t, t < 0, tolerance=0.0, deadline=deadline_after(5.0))
-    rows = ScaledPoints(np.arange(40), np.zeros(40), np.full(40, np.inf))
-    rows.add(gaussian(300, 40))
+    rows, n = ScaledPoints(np.arange(40), np.zeros(40), np.full(40, np.inf)), np.arange(300)
+    rows.add(gaussian(300, 40), np.empty(0), 0.0, n, np.ones(300), np.ones(300))
     with pytest.raises(OutOfTimeError):
         rows.solve(deadline_after(2.0))
 

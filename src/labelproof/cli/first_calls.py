@@ -44,7 +44,8 @@ def _verify() -> None:
     search_doubled(DoubledRows(layer, search_system(layer)), np.array([0]), np.array([1]), np.inf)
     wide = rng.standard_normal((2, 2100))  # which is searched in columns, for a witness and for a conflict
     for stored in (wide, scipy.sparse.csr_array(wide)):
-        labelproof.verify(stored, [[0], [1]], bias=[-1.0, -1e3], domain="unit", n_jobs=1)
+        for domain in ("unit", "nonnegative"):
+            labelproof.verify(stored, [[0], [1]], bias=[-1.0, -1e3], domain=domain, n_jobs=1)
 
 
 def _measure_reach() -> None:

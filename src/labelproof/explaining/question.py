@@ -78,7 +78,7 @@ class Question:
         """Decide the label set with all but these labels left open, and without the sum of the support."""
         layer, n = self.plain.layer, len(labels)
         if not n:
-            return Finding(witness=())
+            return Finding(point=())
         offset = None if layer.offset is None else layer.offset[labels]
         error = None if layer.offset_error is None else layer.offset_error[labels]
         some = replace(layer, weight=layer.weight[labels], offset=offset, offset_error=error)

@@ -1,6 +1,6 @@
 """Decide label sets by `columns`, prove what it finds, and leave the rest to the search that knows rows only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import frexp, inf
@@ -15,14 +15,15 @@ from labelproof.proof.rounding import FloatRows, Witness, float_rows
 from labelproof.proof.weighted_conflicts import weighted_conflict_fault
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.columns import ColumnSearch
-from labelproof.search.findings import Finding
+from labelproof.search.findings import FewNumbers, Finding
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, out_of_time, time_left
 
 __all__ = ["decide_by_columns", "is_proof", "proven"]
 
 NARROW = 600  # features up to which layers with balls are first decided without them
 MOST_BOXED = 64  # features up to which the bounds of balls are tried
-AT_ONCE = 32  # label sets whose witnesses are proven together
+AT_ONCE = 32  # label sets that a thread takes
+NUMBERS_AT_ONCE = 2**16  # of witnesses that are proven together, in memory that stays near the processor
 Others = Callable[[OutputLayer, LabelSets, float | None], list[Finding]]
 
 
@@ -101,9 +102,7 @@ def _found(search: ColumnSearch, active: np.ndarray, time_limit: float | None) -
 
 def proven(layer: OutputLayer, floats: FloatRows, sets: LabelSets, found: list[Finding]) -> list[Finding]:
     """Return what was found where that is a proof, and reasons elsewhere."""
-    points = [(i, one.witness) for i, one in enumerate(found) if one.witness is not None]
-    faults = witness_faults(layer, floats, sets.take([i for i, _ in points]), [x for _, x in points])
-    for (i, _), fault in zip(points, faults, strict=True):
+    for i, fault in _point_faults(layer, floats, sets, found):
         if fault is not None:
             found[i] = Finding(reason=f"no proof: {fault}")
     for i, one in enumerate(found):
@@ -112,10 +111,27 @@ def proven(layer: OutputLayer, floats: FloatRows, sets: LabelSets, found: list[F
     return found
 
 
+def _point_faults(
+    layer: OutputLayer, floats: FloatRows, sets: LabelSets, found: list[Finding]
+) -> Iterator[tuple[int, str | None]]:
+    """Yield what is wrong with each witness that was found; few numbers are spread out in the same memory by turns."""
+    points = [(i, one.point) for i, one in enumerate(found) if one.point is not None]
+    step = max(1, NUMBERS_AT_ONCE // layer.d)
+    memory = np.empty((min(step, len(points)), layer.d))
+    for first in range(0, len(points), step):
+        some = points[first : first + step]
+        witnesses = [
+            x.write(row) if isinstance(x, FewNumbers) else x for (_, x), row in zip(some, memory, strict=False)
+        ]
+        which = [i for i, _ in some]
+        yield from zip(which, witness_faults(layer, floats, sets.take(which), witnesses), strict=True)
+
+
 def is_proof(layer: OutputLayer, floats: FloatRows, one: LabelSets, found: Finding) -> bool:
     """Return whether what was found for one label set proves a verdict."""
-    if found.witness is not None:
-        return witness_faults(layer, floats, one, [found.witness]) == [None]
+    x = found.witness
+    if x is not None:
+        return witness_faults(layer, floats, one, [x]) == [None]
     if found.conflict is None:
         return False
     if found.multipliers is None:
@@ -139,8 +155,9 @@ def _by_rows(
     for i, one in enumerate(found):
         if one.conflict is not None and wider.high is not layer.high and (one.conflict >= layer.low_row(0)).any():
             found[i] = one = _weighted(wider, sets[i], one.conflict)
-        if one.witness is not None and shrinks:
-            found[i] = one = Finding(witness=_shrunk(layer, one.witness))
+        x = one.witness if shrinks else None
+        if x is not None:
+            found[i] = one = Finding(point=_shrunk(layer, x))
         if not one.reason and not is_proof(layer, floats, sets.slice(i, i + 1), one):
             found[i] = Finding(reason="no proof: the region comes too close to the edge of the domain's ball")
     return found

@@ -7,19 +7,18 @@ If they do not, the columns with the largest p_j join, or the margin asked for i
 or infinite the offset is one more column, and inputs are its multiples. Nothing returned here is trusted.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.proof.regions import OutputLayer, exact_offset
+from labelproof.foundation.compilation import plain
+from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import FloatRows
-from labelproof.search.exact_weights import exact_weights
-from labelproof.search.findings import Finding
+from labelproof.search.column_conflicts import Claim, ConflictJudge
+from labelproof.search.findings import FewNumbers, Finding
 from labelproof.search.least_norm import Box, Nearest, nearest_point
 from labelproof.search.scaled_points import ScaledPoints
 from labelproof.search.tables import table_of
@@ -29,16 +28,16 @@ __all__ = ["ColumnSearch"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+NONE: Floats = np.empty(0)
 FEW = 600  # columns that are all taken at once
-PER_LABEL = {True: 8, False: 12}  # columns that an active label brings along, where all bounds are 0 and elsewhere
+PER_LABEL = {True: 3, False: 24}  # columns that an active label brings along, where all bounds are 0 and elsewhere
 NEW_ROWS = 40
 MOST_ROUNDS = 120
 MARGINS = (1e-3, 1e-6, 1e-9, 1e-12)
-TINY = 1e-10  # sums that cancel to this share are taken for 0
 STEEP = 10.0  # the threshold's column is so many times a feature's
 DIVERGES = 1e7  # multipliers that large belong to a conflict
 CLEAN = (1e-2, 1e-4, 1e-7)  # shares of the largest multiplier below which rows are left out of a conflict, in turn
-NUMBERS_AT_ONCE = 2**20  # of the points that memory is taken for
+LEAST_SHARE = 0.02  # of the least margin of the rows, that other labels have, where inputs may be multiplied
 LEAST_WEIGHT = 2.0**-36  # multipliers below this share of the largest are left out
 
 
@@ -58,28 +57,13 @@ class _Problem:
     deadline: float = inf
 
 
-class _Zeros:
-    """Arrays of zeros for points, some at a time: in one piece, new memory takes a fraction of the time."""
-
-    def __init__(self, d: int) -> None:
-        self._d, self._lock = d, Lock()
-        self._left: Iterator[Floats] = iter(())
-
-    def take(self) -> Floats:
-        """Return an array (d,) that nobody else has."""
-        with self._lock:
-            point = next(self._left, None)
-            if point is None:
-                self._left = iter(np.zeros((max(1, NUMBERS_AT_ONCE // self._d), self._d)))
-                point = next(self._left)
-            return point
-
-
 class ColumnSearch:
     """A layer, made ready to be searched."""
 
     def __init__(self, layer: OutputLayer, floats: FloatRows) -> None:
-        self.layer, d = layer, layer.d
+        from labelproof.search import column_kernels
+
+        self.kernels, self.layer, d = column_kernels, layer, layer.d
         self.table = table_of(layer, floats)
         self.norms = np.where(floats.norms > 0, floats.norms, 1.0)
         self.unit = 2.0 ** -min(max(floats.exponent, -1000), 1000)  # of the logits where all rows share a scale
@@ -88,7 +72,6 @@ class ColumnSearch:
         self.part = np.full(d, len(layer.balls))  # the ball of each column
         self.centre = np.clip(np.zeros(d), self.low, self.high)
         self.base = self.centre.copy()  # where a column is left out
-        self._moves_base, self._points = bool(self.base.any()), _Zeros(d)
         self.radii = np.array([ball.radius for ball in layer.balls])
         for k, ball in enumerate(layer.balls):
             self.part[ball.start : ball.stop] = k
@@ -97,8 +80,7 @@ class ColumnSearch:
         self.is_scaled = not layer.balls and not finite.any() and layer.rule != "sparsemax"
         self.reach = 1.0 if self.is_scaled else float(np.min([*self.radii, *np.abs(finite[finite != 0]), 1e300]))
         self.offset = None if layer.offset is None else self.table.offset
-        self.exponents = self.table.exponents
-        self.unbounded = self.part == len(layer.balls)
+        self.judge = ConflictJudge(layer, self.table, (self.low, self.high))
         optional = (self.low == 0) & (self.centre == 0)
         self.always = np.arange(d) if d <= FEW else np.flatnonzero(~optional)
         self.best = self._best_columns(optional) if d > FEW else np.empty((layer.n_labels, 0), np.int64)
@@ -131,7 +113,7 @@ class ColumnSearch:
             margin = self._margin(problem)
             if near.lack <= 0.5 * margin and self._is_inside(problem, near.x):
                 if not self._add_rows(problem, near, margin):
-                    return Finding(witness=self._witness(problem, near.x))
+                    return Finding(point=self._witness(problem, near.x))
                 continue
             found = self._conflict(problem, near)
             if isinstance(found, Finding):
@@ -193,14 +175,9 @@ class ColumnSearch:
             if self.layer.has_threshold:
                 ends = [np.append(end, value) for end, value in zip(ends, (-np.inf, np.inf), strict=True)]
             state = problem.state = ScaledPoints(columns, *ends)
-        rows = problem.rows[state.n_rows :]
-        scale = problem.signs[rows] / self.norms[rows]
-        parts = [self.table.block(rows, columns) * scale[:, None]]
-        if self.offset is not None:
-            parts.append((self.offset[rows] * scale)[:, None])
-        if self.layer.has_threshold:
-            parts.append(-STEEP * scale[:, None])
-        state.add(np.concatenate(parts, axis=1))
+        rows = plain(problem.rows[state.n_rows :])
+        offset, steep = (NONE if self.offset is None else self.offset), (STEEP if self.layer.has_threshold else 0.0)
+        state.add(self.table.block(rows, columns), offset, steep, rows, problem.signs, self.norms)
         return state.solve(problem.deadline)
 
     def _solve_once(self, problem: _Problem) -> Nearest:
@@ -248,53 +225,38 @@ class ColumnSearch:
 
     def _add_rows(self, problem: _Problem, near: Nearest, margin: float) -> bool:
         """Add the labels that are furthest on the wrong side; return whether there are any."""
-        columns, x = problem.columns, near.x
-        used = x[: len(columns)] != 0
-        z = self.table.logits(x[: len(columns)][used], columns[used])
-        rest = x[len(columns) :]
-        if self.offset is not None:
-            z += self.offset * (rest[0] if self.is_scaled else 1.0)
+        m, rest = len(problem.columns), near.x[len(problem.columns) :]
+        z = self.table.logits(near.x[:m], problem.columns)
+        scale, shift = float(rest[0]) if self.is_scaled and self.offset is not None else 1.0, 0.0
         if self.layer.has_threshold:
-            z -= STEEP * rest[-1]
-        margins = problem.signs * z / self.norms
-        least = 0.25 * margin
-        if self.is_scaled:
-            least = 0.02 * float(margins[problem.rows].min(initial=float(np.abs(margins).max())))
-        margins[problem.rows] = np.inf
-        wrong = np.flatnonzero(margins < least)
-        if not len(wrong):
+            shift = STEEP * float(rest[-1])
+        least, share = 0.25 * margin, 0.0
+        if self.is_scaled:  # a margin of 0, as at the point 0, is one of weak rows only
+            least, share = 0.0 if self.layer.ties == "inactive" else 5e-324, LEAST_SHARE
+        new, sides = np.empty(NEW_ROWS, np.int64), (problem.signs, self.norms, plain(problem.rows))
+        count = self.kernels.worst_labels(z, self.table.offset, scale, shift, *sides, least, share, new)
+        if not count:
             return False
-        new = wrong[np.argsort(margins[wrong], kind="stable")[:NEW_ROWS]]
+        new = new[:count]
         problem.rows = np.concatenate([problem.rows, new])
         problem.lam = np.concatenate([problem.lam[:-1], np.zeros(len(new)), problem.lam[-1:]])
         return True
 
-    def _witness(self, problem: _Problem, v: Floats) -> Floats:
-        columns, x = problem.columns, self._points.take()
-        if self._moves_base:
-            x[:] = self.base
+    def _witness(self, problem: _Problem, v: Floats) -> FewNumbers:
+        columns = problem.columns
         few = v[: len(columns)]
         if self.is_scaled and self.offset is not None:
             few = few / max(v[len(columns)], 1e-6 * np.abs(v).max(initial=1e-300))
-        x[columns] = np.clip(few, self.low[columns], self.high[columns])
-        return x
+        return FewNumbers(self.base, columns, few.clip(self.low[columns], self.high[columns]))
 
     def _conflict(self, problem: _Problem, near: Nearest) -> Finding | Floats:
         """Return the conflict that the multipliers prove, or how much each column speaks against it."""
         rows = problem.rows
         lam = near.multipliers[: len(rows)]
         mu = float(near.multipliers[len(rows)]) if len(near.multipliers) > len(rows) else 0.0
-        lam = np.where(lam > LEAST_WEIGHT * lam.max(initial=0.0), lam, 0.0)
-        shares = problem.signs[rows] * lam / self.norms[rows]
-        labels, weight = rows, shares
-        if mu:
-            size = max(len(problem.active), 1)
-            labels, weight = np.append(rows, problem.active), np.append(shares, np.full(len(problem.active), mu / size))
-        used = weight != 0
-        labels, weight = labels[used], weight[used]
-        if not len(labels):
-            return np.zeros(self.layer.d)
-        return _Candidate(self, problem, lam, mu, labels, weight).judge()
+        used = lam > LEAST_WEIGHT * lam.max(initial=0.0)
+        rows = rows[used]
+        return self.judge.judge(Claim(problem.active, rows, problem.signs[rows], lam[used] / self.norms[rows], mu))
 
     def _add_columns(self, problem: _Problem, harm: Floats) -> bool:
         harm = harm.copy()
@@ -306,11 +268,12 @@ class ColumnSearch:
             new = np.argpartition(-harm, count)[:count]
             new = new[harm[new] > 0]
         problem.columns = np.union1d(problem.columns, new).astype(np.int64)
+        problem.lam = problem.lam / max(1.0, float(np.abs(problem.lam).max()))  # or all columns start at their bounds
         return bool(len(new))
 
     def _change_theta(self, problem: _Problem, near: Nearest) -> bool:
         """Make it harder to leave the middle of a ball that the point is out of, where there is more than one part."""
-        parts = len(self.radii) + bool(self.unbounded.any())
+        parts = len(self.radii) + bool(len(self.judge.outside))
         if not len(self.radii) or parts == 1:
             return False
         part, before = self.part[problem.columns], problem.theta.copy()
@@ -321,87 +284,3 @@ class ColumnSearch:
         problem.theta[:-1] /= problem.theta[:-1].max()
         problem.theta[-1] = max(problem.theta[-1] * 0.1, 1e-12)
         return bool(np.abs(np.log(problem.theta / before)).max() > 1e-3)
-
-
-class _Candidate:
-    """Multipliers of one label set over all columns: a conflict, perhaps."""
-
-    def __init__(
-        self, search: ColumnSearch, problem: _Problem, lam: Floats, mu: float, labels: Indices, weight: Floats
-    ) -> None:
-        self.search, self.problem, self.lam, self.mu, self.labels = search, problem, lam, mu, labels
-        self.weight = weight * np.ldexp(1.0, -search.exponents[labels])
-        self.pulls, self.sizes = search.table.pulls(self.weight, labels)
-
-    def judge(self) -> Finding | Floats:
-        search, layer = self.search, self.search.layer
-        open_ended = search.unbounded
-        up, down = open_ended & (search.high == np.inf), open_ended & (search.low == -np.inf)
-        sizes = np.maximum(self.sizes, self.sizes.max() if layer.balls else 0.0)
-        tight = (np.abs(self.pulls) <= TINY * sizes) & (self.sizes > 0)
-        rising = np.where(up, self.pulls, 0.0).clip(min=0.0) + np.where(down, -self.pulls, 0.0).clip(min=0.0)
-        rising[tight] = 0.0
-        harm = rising if rising.any() else np.where(search.low == 0, self.pulls, 0.0).clip(min=0.0)
-        if rising.any():
-            return harm
-        offsets = np.zeros(len(self.labels)) if layer.offset is None else layer.offset[self.labels]
-        beta, size = self.weight @ offsets, np.abs(self.weight) @ np.abs(offsets)
-        if layer.rule == "sparsemax":
-            beta -= self._sum_multiplier()
-            size += abs(self._sum_multiplier())
-        value = beta + self._support()
-        equal = bool(search.is_scaled and abs(beta) <= TINY * size)
-        if not (value < 0 or equal):
-            return harm
-        found = self._exact(np.flatnonzero(tight & (up | down)), equal)
-        return harm if found is None else found
-
-    def _sum_multiplier(self) -> float:
-        """Return the multiplier of the row of the sum, which is Σ t·(z_i − τ) − 1, with its sign."""
-        exponent = self.search.exponents[self.problem.active[:1]]
-        return self.mu / max(len(self.problem.active), 1) * 2.0 ** -float(exponent[0]) / self.search.layer.temperature
-
-    def _support(self) -> float:
-        search, total = self.search, 0.0
-        for k, ball in enumerate(search.layer.balls):
-            part = slice(ball.start, ball.stop)
-            kept = np.where((search.low[part] >= 0) & (self.pulls[part] < 0), 0.0, self.pulls[part])
-            total += float(kept @ ball.centre + search.radii[k] * np.linalg.norm(kept))
-        p, low, high = (end[search.unbounded] for end in (self.pulls, search.low, search.high))
-        low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
-        return total + float(np.maximum(low * p, high * p).sum())
-
-    def _exact(self, tight: Indices, equal: bool) -> Finding | None:
-        """Return the conflict in fractions."""
-        layer, problem = self.search.layer, self.problem
-        used = self.lam > 0
-        rows, guess = problem.rows[used], (self.lam / self.search.norms[problem.rows])[used]
-        guess = guess * np.ldexp(1.0, -self.search.exponents[rows])
-        wanted = set(problem.active.tolist())
-        signs = [sign for _, sign in self._signed(rows, wanted)]
-        equations = [
-            [sign * Fraction(number) for sign, number in zip(signs, column, strict=True)]
-            for column in layer.weight[rows][:, tight].T.tolist()
-        ]
-        if equal and layer.offset is not None:
-            equations.append([sign * exact_offset(layer, i) for i, sign in self._signed(rows, wanted)])
-        if layer.has_threshold:
-            equations.append([Fraction(sign) for _, sign in self._signed(rows, wanted)])
-        if layer.rule == "sparsemax" and self.mu:
-            row = layer.n_labels + (2 if self.mu > 0 else 1)
-            rows, guess = np.append(rows, row), np.append(guess, abs(self._sum_multiplier()))
-            sign, t = (1 if self.mu > 0 else -1), Fraction(layer.temperature)
-            for place, equation in enumerate(equations[:-1]):
-                column = int(tight[place])
-                total = sum(map(Fraction, layer.weight[problem.active][:, column].tolist()))
-                equation.append(sign * t * total)
-            equations[-1].append(sign * t * len(wanted))
-        order = np.argsort(rows)
-        guess = guess / guess.max(initial=1e-300)
-        weights = exact_weights(guess, equations)
-        if weights is None:
-            return None
-        return Finding(conflict=rows[order], multipliers=tuple(weights[k] for k in order.tolist()))
-
-    def _signed(self, rows: Indices, wanted: set[int]) -> list[tuple[int, int]]:
-        return [(i, 1 if i in wanted else -1) for i in rows.tolist()]

@@ -195,7 +195,7 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses, seconds: float | No
     witnesses = [float_witness(job.layer, job.system, sets[i], guesses.points[i]) for i in points]
     faults = witness_faults(job.layer, job.floats, sets.take(points), witnesses)
     for i, x, fault in zip(points, witnesses, faults, strict=True):
-        evidence[i] = Finding(witness=x) if fault is None else Finding(reason=fault)
+        evidence[i] = Finding(point=x) if fault is None else Finding(reason=fault)
     clashes = np.flatnonzero(guesses.outcome == 0).tolist()
     conflicts = [np.sort(guesses.rows[i]) for i in clashes]
     faults = conflict_faults(job.layer, sets.take(clashes), conflicts, partial(_may_solve, seconds))
@@ -277,7 +277,7 @@ def _prove_witness(job: Prepared, one: LabelSets, x: tuple[Fraction, ...]) -> Fi
     for candidate in (_rounded(x), x):
         fault = witness_faults(job.layer, job.floats, one, [candidate])[0]
         if fault is None:
-            return Finding(witness=candidate)
+            return Finding(point=candidate)
     return Finding(reason=f"no proof: {fault}")
 
 

@@ -133,7 +133,7 @@ def _lifted(layer: OutputLayer, kept: Indices, active: Indices, found: Finding) 
     """Return what evidence of the narrow layer means for the whole one, and how much each feature speaks against it."""
     none = np.zeros(layer.d)
     if found.witness is not None:
-        return Finding(witness=_padded(found.witness, kept, layer.d)), none
+        return Finding(point=_padded(found.witness, kept, layer.d)), none
     if found.conflict is None:
         return found, none
     pulls = _pulls(layer, kept, active, found.conflict)

@@ -14,44 +14,64 @@ from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
 from labelproof.proof.rounding import Witness
 
-__all__ = ["Finding", "join", "pack"]
+__all__ = ["FewNumbers", "Finding", "join", "pack"]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class FewNumbers:
+    """A point that is where another one is but for some columns; of wide layers, the others are not stored."""
+
+    base: Floats  # (d,)
+    columns: npt.NDArray[np.int64]
+    values: Floats
+
+    def write(self, x: Floats) -> Floats:
+        """Write all numbers to an array (d,), and return it."""
+        x[:] = self.base
+        x[self.columns] = self.values
+        return x
+
+
+@dataclass(frozen=True, eq=False)
 class Finding:
     """One label set's verdict: a witness, or the rows of a conflict, or the reason why there is neither."""
 
-    witness: Witness | None = None
+    point: Witness | FewNumbers | None = None  # which is the witness
     conflict: npt.NDArray[np.int64] | None = None
     reason: str = ""
     multipliers: tuple[Fraction, ...] | None = None  # of a conflict that brings them
+
+    @property
+    def witness(self) -> Witness | None:
+        """The point with all its numbers."""
+        return self.point.write(np.empty_like(self.point.base)) if isinstance(self.point, FewNumbers) else self.point
 
 
 def pack(layer: OutputLayer, label_sets: LabelSets, findings: list[Finding], *, keep: bool = True) -> Verification:
     """Pack what was found for each label set into arrays; without ``keep``, only the verdicts."""
     status = np.array(
-        [1 if found.witness is not None else 0 if found.conflict is not None else -1 for found in findings], np.int8
+        [1 if found.point is not None else 0 if found.conflict is not None else -1 for found in findings], np.int8
     )
     if not keep:
         findings = [Finding(reason=found.reason) for found in findings]
     point_of = np.full(len(findings), -1, np.int64)
     fractions: dict[int, tuple[Fraction, ...]] = {}
-    points: list[Floats] = []
+    points: list[Floats | FewNumbers] = []
     for i, found in enumerate(findings):
-        if isinstance(found.witness, tuple):
-            fractions[i] = found.witness
-        elif found.witness is not None:
+        if isinstance(found.point, FewNumbers | np.ndarray):
             point_of[i] = len(points)
-            points.append(found.witness)
+            points.append(found.point)
+        elif found.point is not None:
+            fractions[i] = found.point
     conflicts = [np.empty(0, np.int64) if found.conflict is None else found.conflict for found in findings]
     return Verification(
         layer,
         label_sets,
         status,
-        np.array(points).reshape(-1, layer.d),
+        _stacked(points, layer.d),
         point_of,
         np.concatenate([[0], np.cumsum([len(rows) for rows in conflicts])]).astype(np.int64),
         np.concatenate([np.empty(0, np.int64), *conflicts]),
@@ -60,6 +80,17 @@ def pack(layer: OutputLayer, label_sets: LabelSets, findings: list[Finding], *, 
         keep,
         multipliers={i: found.multipliers for i, found in enumerate(findings) if found.multipliers is not None},
     )
+
+
+def _stacked(points: Sequence[Floats | FewNumbers], d: int) -> Floats:
+    """Return points as the rows of one array."""
+    stack = np.empty((len(points), d))
+    for row, point in zip(stack, points, strict=True):
+        if isinstance(point, FewNumbers):
+            point.write(row)
+        else:
+            row[:] = point
+    return stack
 
 
 def join(layer: OutputLayer, label_sets: LabelSets, parts: Sequence[Verification]) -> Verification:

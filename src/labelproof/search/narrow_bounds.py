@@ -42,7 +42,7 @@ def decide_narrow_first(
         return decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
     found = decide(_held(layer, which), sets, n_jobs=n_jobs, time_limit=time_limit)
     _keep_conflicts(layer, sets, found)
-    left = [i for i, one in enumerate(found) if one.witness is None and one.conflict is None]
+    left = [i for i, one in enumerate(found) if one.point is None and one.conflict is None]
     advance(len(sets) - len(left))
     powers = _powers(layer, which)
     rest = decide(_in_units(layer, powers), sets.take(left), n_jobs=n_jobs, time_limit=time_limit, advance=advance)
@@ -51,7 +51,7 @@ def decide_narrow_first(
         if (one.witness is not None and x is None) or one.multipliers is not None:  # those are of other units
             found[i] = decide(layer, sets.take([i]), n_jobs=n_jobs, time_limit=time_limit)[0]
         else:
-            found[i] = one if x is None else replace(one, witness=x)
+            found[i] = one if x is None else replace(one, point=x)
     return found
 
 

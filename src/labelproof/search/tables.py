@@ -30,7 +30,7 @@ class Table(Protocol):
         """Return scaled numbers (n_labels, n_columns) of some labels in some columns."""
 
     def logits(self, x: Floats, columns: Indices) -> Floats:
-        """Return the scaled products (n_labels,) of all labels with a point that is 0 but for some columns."""
+        """Return the scaled products (n_labels,) of all labels with a point that is 0 but for x in some columns."""
 
     def pulls(self, shares: Floats, labels: Indices) -> tuple[Floats, Floats]:
         """Return Σ share·w over some labels as stored, and the same of the absolute values; (d,) each."""
@@ -53,7 +53,9 @@ class _DenseTable:
         self.offset = np.zeros(layer.n_labels) if layer.offset is None else self.columns[layer.d]
 
     def block(self, labels: Indices, columns: Indices) -> Floats:
-        return self.columns[columns[:, None], labels].T
+        found = np.empty((len(labels), len(columns)))
+        self.kernels.pick_dense(self.columns, plain(labels), plain(columns), found)
+        return found
 
     def logits(self, x: Floats, columns: Indices) -> Floats:
         total = np.zeros(len(self.weight))

@@ -35,7 +35,7 @@ def out_of_time(limit: float | None) -> str:
 
 def steps_before(deadline: float, m: int, *, most: int) -> int:
     """Return how many steps of the active-set method with m features to take before the next look at the clock."""
-    return 1 + int(min(most, SHARE_OF_A_SLICE * max(deadline - now(), 0.0) * STEPS_A_SECOND / m**2))
+    return 1 + int(min(most, SHARE_OF_A_SLICE * max(deadline - now(), 0.0) * STEPS_A_SECOND / max(m, 1) ** 2))
 
 
 def stop_after(deadline: float, *, cost: float = 0.0) -> None:

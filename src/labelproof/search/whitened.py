@@ -178,7 +178,7 @@ def _proven_candidates(job: _Job, sets: LabelSets) -> list[Finding | None]:
     for i, x, fault in zip(
         likely, witnesses, witness_faults(job.layer, job.floats, sets.take(likely), witnesses), strict=True
     ):
-        found[i] = Finding(witness=x) if fault is None else None
+        found[i] = Finding(point=x) if fault is None else None
     return found
 
 
