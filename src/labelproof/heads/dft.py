@@ -18,7 +18,7 @@ from labelproof.heads.safety import guarantee_of
 from labelproof.heads.transform import Path, choose_path, evaluate_series, evaluate_split, split_groups
 from labelproof.proof.labels import read_label_set
 from labelproof.theory.dft import dft_matrix
-from labelproof.theory.fixed_columns import DFT_ROW_NORM, dft_features, grid_length, power_of_two
+from labelproof.theory.fixed_columns import DFT_ROW_NORM, dft_features, dft_scale, grid_length
 
 __all__ = ["DFTHead"]
 
@@ -53,8 +53,8 @@ class DFTHead(CyclicHead):
         and in compiled code it counts operations instead, and never splits. Exported models are dense.
     scale : float, optional
         Factor on the fixed columns, which have unit norm, hence entries much smaller than those of the learnable ones.
-        By default the power of two for which a row of them has a norm of about 1/2, which trains best; 1 is as
-        published.
+        By default the power of two for which a row of them has a norm of about 1/2, which trains best, but at least 1,
+        which is as published.
     start : float, optional
         Every label begins near the probability start/n; k by default, as published.
     device, dtype
@@ -99,8 +99,8 @@ class DFTHead(CyclicHead):
         n_labels, k = whole_number("n_labels", n_labels, minimum=1), whole_number("k", k, minimum=1)
         self.nodes, self.path = nodes, path
         self.n_nodes = self._count_nodes(n_labels)
-        norm = math.sqrt((2 * k + 1 + self._extra()) / self.n_nodes)
-        self.scale = power_of_two(self.row_norm / norm) if scale is None else float(scale)
+        usual = dft_scale(self.n_nodes, 2 * k + 1 + self._extra(), self.row_norm)
+        self.scale = usual if scale is None else float(scale)
         super().__init__(
             in_features, n_labels, k, slack, order=order, start=start, device=device, dtype=dtype, extra=self._extra()
         )

@@ -24,11 +24,11 @@ from labelproof.proof.labels import read_label_set
 from labelproof.theory.codes import Code, choose_code, codewords
 from labelproof.theory.fixed_columns import (
     CODE_ROW_NORM,
-    DFT_ROW_NORM,
     checked_order,
     code_columns,
     dft_columns,
     dft_features,
+    dft_scale,
     grid_length,
     power_of_two,
     start_logit,
@@ -58,7 +58,8 @@ class DFTHead(FixedHead):
     nodes : {"fast", "paper"}
         Place i has the angle 2πi/N, with N ≥ n of many small factors, or N = n as published.
     scale : float, optional
-        Factor on the fixed columns; by default the power of two for which a row of them has a norm of about 1/2.
+        Factor on the fixed columns; by default the power of two for which a row of them has a norm of about 1/2, but at
+        least 1.
     start : float, optional
         Every label begins near the probability start/n; k by default.
     name, dtype
@@ -93,7 +94,7 @@ class DFTHead(FixedHead):
         if 2 * k + 1 > n_labels:
             raise ValueError(f"k must be at most (n_labels - 1) / 2 for n_labels = {n_labels}, got {k}")
         n_nodes = grid_length(n_labels) if nodes == "fast" else n_labels
-        scale = power_of_two(DFT_ROW_NORM * math.sqrt(n_nodes / (2 * k + 1))) if scale is None else float(scale)
+        scale = dft_scale(n_nodes, 2 * k + 1) if scale is None else float(scale)
         places = checked_order(order, n_labels)
         columns = dft_columns(places, n_nodes, k, scale)
         super().__init__(n_labels, k, slack, columns, k if start is None else start, name, dtype)

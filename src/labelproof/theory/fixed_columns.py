@@ -17,6 +17,7 @@ __all__ = [
     "code_columns",
     "dft_columns",
     "dft_features",
+    "dft_scale",
     "grid_length",
     "power_of_two",
     "start_logit",
@@ -42,6 +43,15 @@ def power_of_two(factor: float) -> float:
     4.0
     """
     return 2.0 ** round(math.log2(factor))
+
+
+def dft_scale(n_nodes: int, n_columns: int, row_norm: float = DFT_ROW_NORM) -> float:
+    """Return the power of two that brings rows of so many unit columns closest to a norm; 1, as published, or more.
+
+    >>> dft_scale(2689, 51), dft_scale(21, 21)
+    (4.0, 1.0)
+    """
+    return max(1.0, power_of_two(row_norm / math.sqrt(n_columns / n_nodes)))
 
 
 def start_logit(k: float, n_labels: int) -> float:

@@ -95,7 +95,7 @@ def resolve_head(config: HeadConfig, labels: Any, in_features: int | None = None
     --------
     >>> import scipy.sparse
     >>> resolve_head(HeadConfig(slack=4), scipy.sparse.csr_array(np.eye(9, dtype=bool))).options
-    {'k': 1, 'slack': 4, 'scale': 2.0}
+    {'k': 1, 'slack': 4, 'scale': 1.0}
     """
     n_labels = labels.shape[1]
     if config.kind == "bottleneck":
