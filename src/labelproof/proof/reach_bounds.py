@@ -133,8 +133,8 @@ def _along(spread: Floats, v: Floats, v_error: Floats) -> tuple[Floats, Floats]:
 
 
 def _norm(numbers: Floats) -> float:
-    """Return the norm, rounded up."""
-    return float(np.linalg.norm(numbers)) * (1 + relative_error(len(numbers))) + TINY
+    """Return the norm, rounded up; squares of numbers below 2**-500 may underflow."""
+    return float(np.linalg.norm(numbers)) * (1 + relative_error(len(numbers))) + len(numbers) * 2.0**-500
 
 
 def share_bounds(
