@@ -173,9 +173,9 @@ def test_sets_that_share_rows_but_not_their_signs_are_judged_apart():
 
 
 def test_sets_that_share_rows_but_not_the_sum_of_their_logits_are_judged_apart():
-    layer = make_layer([[2.0], [1.0], [0.0]], rule="sparsemax", domain=(-1.0, 1.0))
+    layer = make_layer([[2.0], [1.0], [0.0], [0.0]], rule="sparsemax", domain=(-1.0, 1.0))
     rows = np.array([0, layer.n_labels + 2, layer.low_row(0)])  # z₀ < τ, z₁ ≥ τ + 1 and x ≥ −1
-    faults = conflict_faults(layer, read_label_sets([[1], [2]], 3), [rows] * 2)
+    faults = conflict_faults(layer, read_label_sets([[1], [2]], 4), [rows] * 2)
     assert faults[0] is None
     assert "of positive multipliers, got none" in faults[1]
 

@@ -42,6 +42,7 @@ def test_the_input_named_is_off_by_no_more_than_it_says(at, across):
         mean, spread = rng.normal(size=3) * at, rng.normal(size=(4, 3)) * across
         u, x, error, _ = _named(layer, mean, spread, np.array([0]), *ONE)
         away = [Fraction(a) - b for a, b in zip(x.tolist(), _exact_input(mean, spread, u), strict=True)]
+        assert error >= 0
         assert sum(c * c for c in away) <= Fraction(error) ** 2
         assert error <= 1e-12 * (at + across * max(across, 1.0)) * 10 + 1e-140
 
