@@ -190,6 +190,8 @@ def test_squares_that_underflow_do_not_bring_a_point_into_a_ball():
 
 def test_a_point_is_surely_within_a_ball_with_room_for_the_rounding_of_a_sum():
     x, units = np.eye(100)[0], 2.0**-53
+    assert not _is_surely_within(np.ones(1), Ball(0, 1, 1 + 4 * units, np.zeros(1)))
+    assert _is_surely_within(np.ones(1), Ball(0, 1, 1 + 8 * units, np.zeros(1)))
     assert not _is_surely_within(x, Ball(0, 100, 1 + 32 * units, np.zeros(100)))
     assert _is_surely_within(x, Ball(0, 100, 1 + 64 * units, np.zeros(100)))
 

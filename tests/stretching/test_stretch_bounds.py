@@ -592,3 +592,12 @@ def test_a_set_is_predicted_within_one_slack_unless_told_otherwise():
     assert are_predicted(*given, [0.9]) == [True]
     assert are_predicted(*given, [1.1]) == [False]
     assert are_predicted(*given, [1.1], slacks=0.5) == [True]
+
+
+def test_the_error_of_a_mixture_allows_for_a_sum_in_any_order():
+    rng = np.random.default_rng(0)
+    examples = read_examples(rng.normal(size=(300, 4)), 4)
+    which, weights = np.arange(300), rng.uniform(size=300)
+    _, error = StretchBounds(make_layer(rng.normal(size=(2, 4))), examples)._point(which, weights)
+    size = weights @ np.abs(examples.take(which))
+    assert error > 300 * 2.0**-53 * np.linalg.norm(size)
