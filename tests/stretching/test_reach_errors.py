@@ -148,6 +148,16 @@ def test_shares_are_widened_as_many_times_as_there_are_slacks():
     assert many - one > 1e-4
 
 
+@pytest.mark.parametrize("power", [-1030, -1000, -560, -540, -530, -520, 0, 500, 900])
+def test_a_share_does_not_depend_on_the_size_of_weights_whose_squares_underflow(power):
+    layer = make_layer([[2.0**power]])
+    for features, share in [([-3.0, 1.0], 0.8), ([-1.125, -0.875], 1 / 65), ([-1 - 2.0**-10, -1 + 2.0**-10], 2.0**-20)]:
+        examples = read_examples(np.array(features)[:, None], 1)
+        (found,) = share_bounds(layer, examples, read_label_sets([[0]], 1), [ONE])
+        assert found == pytest.approx(share, rel=1e-5, abs=2e-9)
+        assert found >= share / (1 + 2.0**-20)
+
+
 def test_a_share_is_at_most_one():
     layer, examples = make_layer([[1.0]], bias=[-1e-6]), read_examples([[1.0], [-1.0]], 1)
     assert share_bounds(layer, examples, read_label_sets([[0]], 1), [ONE]).tolist() == [1.0]
