@@ -21,6 +21,7 @@ from labelproof.proof.reach_bounds import (
     spread_fault,
 )
 from labelproof.proof.regions import make_layer
+from labelproof.proof.stretch_bounds import weighted_sums
 
 UNIT = 2.0**-53
 ONE = np.array([0]), np.array([1.0])
@@ -156,6 +157,15 @@ def test_a_share_does_not_depend_on_the_size_of_weights_whose_squares_underflow(
         (found,) = share_bounds(layer, examples, read_label_sets([[0]], 1), [ONE])
         assert found == pytest.approx(share, rel=1e-5, abs=2e-9)
         assert found >= share / (1 + 2.0**-20)
+
+
+def test_a_share_is_scaled_by_the_size_of_values_not_by_the_largest_one():
+    """The largest value is as far below 0 as each may be off: their sum would be 0, which has no scale."""
+    layer, active = make_layer([[2.0**-540]]), np.array([0])
+    error = _value_error(read_examples([[-1.0], [0.0]], 1), *weighted_sums(layer, active, *ONE))
+    examples = read_examples(np.array([[-1.0], [-np.ldexp(error, 540)]]), 1)
+    (found,) = share_bounds(layer, examples, read_label_sets([[0]], 1), [ONE])
+    assert found == pytest.approx(0.5, rel=1e-6)
 
 
 def test_a_share_is_at_most_one():
