@@ -9,6 +9,7 @@ import pytest
 from scipy.special import logit
 
 import labelproof as lp
+from labelproof.proof.certificates import Unargmaxable
 from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import make_layer
@@ -692,3 +693,9 @@ def test_sparsemax_with_a_tiny_bias_is_decided(bias):
     verification = lp.verify(np.array([[1e-310], [1e-312]]), [[0], [1]], bias=bias, rule="sparsemax")
     verification.check()
     assert verification.status.tolist() == [1, 1]
+
+
+def test_multipliers_that_a_conflict_brings_are_shown_as_integers():
+    layer, rows = make_layer(np.eye(2)), np.array([0, 1])
+    found = Unargmaxable((0, 1), ("domain",), layer, rows, rows, (Fraction(1, 2), Fraction(3, 4)))
+    assert (found.multipliers, found.extra_multipliers) == ((2, 3), (1,))

@@ -162,3 +162,28 @@ def test_a_conflict_needs_as_many_rows_as_fit_and_at_least_one():
     assert faults(weight, [0], [1, 6], domain="nonnegative", ties="inactive") == (
         "expected a conflict with a strict inequality, got only weak ones"
     )
+
+
+def test_sets_that_share_rows_but_not_their_signs_are_judged_apart():
+    layer = make_layer([[1.0], [1.0]])
+    for other in ([0, 1], []):
+        faults = conflict_faults(layer, read_label_sets([[0], other], 2), [np.array([0, 1])] * 2)
+        assert faults[0] is None
+        assert "of positive multipliers, got none" in faults[1]
+
+
+def test_sets_that_share_rows_but_not_the_sum_of_their_logits_are_judged_apart():
+    layer = make_layer([[2.0], [1.0], [0.0], [0.0]], rule="sparsemax", domain=(-1.0, 1.0))
+    rows = np.array([0, layer.n_labels + 2, layer.low_row(0)])  # z₀ < τ, z₁ ≥ τ + 1 and x ≥ −1
+    faults = conflict_faults(layer, read_label_sets([[1], [2]], 4), [rows] * 2)
+    assert faults[0] is None
+    assert "of positive multipliers, got none" in faults[1]
+
+
+def test_a_conflict_that_floats_cannot_tell_proves_nothing_without_time_for_an_exact_solve():
+    layer, asked = make_layer([[1.0, 1.0], [1.0, 1.0]]), []
+    rows = [np.array([0, 1])]
+    assert conflict_faults(layer, read_label_sets([[0]], 2), rows) == [None]
+    (fault,) = conflict_faults(layer, read_label_sets([[0]], 2), rows, may_solve=asked.append)
+    assert "no time for an exact solve" in fault
+    assert asked == [2]

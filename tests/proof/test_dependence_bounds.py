@@ -255,3 +255,20 @@ def test_no_conflict_that_floats_can_prove_needs_exact_numbers(monkeypatch):
         conflict_faults(box, read_label_sets([[0], [1]], 6), [np.array(r) for r in ([0, 6, 11], [1, 6, 9])])
         == [None] * 2
     )
+
+
+@pytest.mark.parametrize(
+    ("guess", "error", "alpha", "certain"),
+    [
+        ([0.5, 0.5], [0.4, 0.4], 0.25, True),
+        ([0.5, 0.5], [0.4, 0.4], 0.75, False),
+        ([0.5, 0.5], [0.4, 0.6], 0.25, False),
+        ([-0.5, 1.0], [2.0, 2.0], 0.25, False),
+        ([-0.5, 1.5], [0.1, 0.1], 0.25, False),
+    ],
+)
+def test_a_dependence_is_positive_where_every_multiplier_exceeds_its_error(guess, error, alpha, certain, monkeypatch):
+    monkeypatch.setattr(conflicts, "_surely_positive", lambda K: np.zeros(len(K), np.bool_))
+    found = np.array([guess]), np.array([error]), np.array([alpha])
+    monkeypatch.setattr(conflicts, "_bounded_multipliers", lambda _: found)
+    assert _positive_dependence(np.ones((1, 2, 1))).tolist() == [certain]

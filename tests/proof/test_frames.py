@@ -150,6 +150,21 @@ def with_radii(**changes):
     return result(radii=Radii(**(fields | changes)), eps=0.5)
 
 
+def test_radii_within_a_ball_are_refused():
+    verification = with_radii()
+    assert verification.radii.frame_fault(verification.layer) is None
+    ball = make_layer(TRIANGLE, domain=("ball", 9.0))
+    fault = verification.radii.frame_fault(ball)
+    assert fault == "expected no radii with features in a ball, got some"
+
+
+def test_a_conflict_that_brings_multipliers_is_one_with_the_domain():
+    verification = result(multipliers={3: (Fraction(1), Fraction(2), Fraction(3))})
+    assert (verification[3].extra, verification[3].multipliers) == (("domain",), (1, 2, 3))
+    fault = result(multipliers={3: [Fraction(1)] * 3})._frame_fault()
+    assert fault == "label set 3 is not proven: expected a tuple of multipliers, got list"
+
+
 def test_radii_are_spread_over_the_sets_that_have_them():
     verification = with_radii(lower=np.array([0.25, 0.5, 1.0]), upper=np.array([1.0, 2.0, 3.0]))
     assert verification.radius.tolist()[:3] == [0.25, 0.5, 1.0]

@@ -107,3 +107,9 @@ def test_weights_are_held_over_the_power_of_two_above_the_largest():
     assert weights.rows.tolist()[:2] == [[0.375, -0.625], [0.5, 0.0]]
     assert (np.abs(weights.rows).max(axis=1) >= 0.5).all()
     assert (np.abs(weights.rows).max(axis=1) < 1).all()
+
+
+@pytest.mark.parametrize("power", [-1000, -700, 700, 1000])
+def test_a_margin_does_not_depend_on_the_size_of_an_input_of_negative_numbers(power):
+    weights, active, x = UnitWeights(make_layer([[-1.0, 0.5], [2.0, 1.0]])), np.array([0]), np.array([-3.0, -1.0])
+    assert margin(weights, active, np.ldexp(x, power)) == margin(weights, active, x)

@@ -233,6 +233,7 @@ def test_verdicts_without_evidence_are_not_proven(folder):
         ({"format": "another"}, DataFormatError, "expected version 1 of 'labelproof run', got 1 of 'another'"),
         ({"version": 2}, DataFormatError, "expected version 1 of 'labelproof run', got 2 of"),
         ({"label_names": "abc"}, DataFormatError, "label_names: expected a list of names"),
+        ({"label_names": ["a", 1]}, DataFormatError, "label_names: expected a list of names"),
         ({"sample": {"of": -1, "seed": 0}}, DataFormatError, "sample: expected how many label sets it is of"),
     ],
     ids=lambda value: str(value)[:40],
@@ -270,3 +271,68 @@ def test_what_was_proven_is_what_is_counted_whatever_happens_to_the_files(folder
     rewrite_part(folder / "part-000000.npz", arrays={"status": np.zeros(10, np.int8)})
     assert v.status.tolist() == expected
     assert lp.load_parts(folder, WEIGHT).status.tolist() != expected
+
+
+def test_a_run_of_one_set_in_parts_of_one_is_read_with_its_names(tmp_path):
+    run = parts.Run(1, 1, "0" * 64, label_names=["a", "b"])
+    parts.write_run(tmp_path, run)
+    assert parts.read_run(tmp_path) == run
+
+
+def test_other_labels_have_another_hash():
+    digests = set()
+    for labels in ([[0]], [[1]], [[0, 1]]):
+        digest = parts.LabelDigest()
+        digest.update(read_label_sets(labels, 2))
+        digests.add(digest.hexdigest())
+    assert len(digests) == 3
+
+
+def test_a_glance_at_a_part_has_a_number_for_each_of_its_sets(folder):
+    v = lp.load_parts(folder, WEIGHT)
+    names = {"status", "indptr", "conflict_ptr"}
+    for part, size in enumerate((10, 10, 5)):
+        found = v.glance(part, names)
+        assert {name: len(array) for name, array in found.items()} == {
+            "status": size,
+            "indptr": size + 1,
+            "conflict_ptr": size + 1,
+        }
+    for name in sorted(names):
+        rewrite_part(folder / "part-000002.npz", arrays={name: np.zeros(2, np.int64)})
+        with pytest.raises(DataFormatError, match=f"part-000002.npz: expected {name} of 5 label sets, got others"):
+            v.glance(2, {name})
+    np.savez(folder / "part-000002.npz", header=np.zeros(1, np.uint8))
+    with pytest.raises(DataFormatError, match=r"part-000002\.npz: expected status of 5 label sets, got others"):
+        v.glance(2, {"status"})
+
+
+def test_sets_of_parts_that_are_missing_are_undecided_after_a_check_too(folder):
+    v = lp.load_parts(folder, WEIGHT)
+    (folder / "part-000001.npz").unlink()
+    with pytest.raises(CertificateError, match=r"no part-000001\.npz: verify again"):
+        v.check(n_jobs=1)
+    assert v.status[10:20].tolist() == [-1] * 10
+    assert (v.status[:10] >= 0).all()
+
+
+def test_what_a_check_has_proven_is_not_read_again(folder):
+    v = lp.load_parts(folder, WEIGHT)
+    v.check(n_jobs=1)
+    for path in folder.glob("part-*"):
+        path.unlink()
+    assert (v.status >= 0).all()
+
+
+def test_bounds_that_bound_nothing_are_none_and_others_must_agree(tmp_path):
+    nothing = {"low": np.full(2, -np.inf), "high": np.full(2, np.inf)}
+    assert parts._no_bound("low", nothing["low"]) is parts._no_bound("high", nothing["high"]) is None
+    assert parts._no_bound("low", nothing["high"]) is nothing["high"]
+    low = {3: [-np.inf, -9.0, -9.0], 4: [-np.inf, -9.0, -8.0]}
+    for name, domain in (("half", (-np.inf, 9.0)), ("other half", (-9.0, np.inf)), ("box", (low[3], [9.0] * 3))):
+        lp.verify_in_parts(WEIGHT, SETS[:4], tmp_path / name, part_size=2, domain=domain)
+        check(tmp_path / name)
+    lp.verify_in_parts(WEIGHT, SETS[:4], tmp_path / "other box", part_size=2, domain=(low[4], [9.0] * 3))
+    shutil.copy(tmp_path / "other box" / "part-000001.npz", tmp_path / "box")
+    with pytest.raises(DataFormatError, match="made for another classifier: expected its low, got another"):
+        check(tmp_path / "box")

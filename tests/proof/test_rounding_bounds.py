@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from labelproof.proof.rounding import (
     scaled_point,
     times_power_of_two,
 )
+from labelproof.proof.sparse_weights import SparseWeight
 
 few = settings(derandomize=True, database=None, deadline=None, max_examples=60)
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -106,6 +108,25 @@ def test_norms_whose_squares_underflow_are_not_lost(power):
     assert found.norms[1] < 2.0**-400
 
 
+def test_rows_are_scaled_alike_however_many_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    layer = make_layer(rng.normal(size=(40, 3)), bias=rng.normal(size=40))
+    whole = float_rows(layer)
+    monkeypatch.setattr(rounding, "NUMBERS_AT_ONCE", 1)
+    parts = float_rows(layer)
+    np.testing.assert_array_equal(parts.rows, whole.rows)
+    np.testing.assert_allclose(parts.norms, whole.norms, rtol=1e-15)
+    assert parts.inexact.tolist() == []
+
+
+@pytest.mark.parametrize("form", [np.asarray, lambda rows: SparseWeight(scipy.sparse.csr_array(rows))])
+def test_norms_of_many_small_numbers_beside_a_large_one_are_rounded_up(form):
+    """Each of a thousand squares is lost beside the first."""
+    floats = float_rows(make_layer(form(np.array([[1.0] + [2.0**-27] * 1000]))))
+    exact = (1 + 1000 * Fraction(2) ** -54) / Fraction(4) ** int(floats.exponents[0])
+    assert Fraction(floats.norms[0]) ** 2 >= exact
+
+
 def test_a_row_that_loses_bits_is_inexact_and_its_slack_is_infinite():
     layer = make_layer(np.array([[2.0**1000, 0.0], [3 * 2.0**-1073, 0.0], [0.0, 1.0]]), rule="topk")
     found = float_rows(layer)
@@ -176,6 +197,11 @@ def test_a_scaled_point_is_the_point_within_a_unit_or_says_that_it_is_not(x, wit
 def test_a_point_of_fractions_is_scaled_too(x, bias):
     point = assert_scaled(make_layer(np.eye(2), bias=bias), x)
     assert point.within_a_unit == (bias is None or BEYOND not in x)
+
+
+@pytest.mark.parametrize("x", [[0.0, -(2.0**-600)], [-3.0, -5.0], [7.0, 0.0], [2.0**600, -1.0], [-(2.0**-600), 0.0]])
+def test_the_largest_entry_of_a_scaled_point_is_between_a_quarter_and_one(x):
+    assert 0.25 <= np.abs(scaled_point(make_layer(np.eye(2)), np.array(x)).v).max() <= 1
 
 
 def test_a_point_is_not_within_a_unit_where_scaling_loses_bits():

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest, hypergeom
 
 import labelproof as lp
-from labelproof.proof.samples import choose_sets
+from labelproof.proof.samples import Sample, choose_sets, read_sample
 
 
 def verdicts(yes, no, undecided=0):
@@ -37,6 +37,8 @@ def test_a_sample_is_of_different_sets_in_order_and_the_same_again():
     chosen = choose_sets(1000, 400, seed=7)
     assert (np.diff(chosen) > 0).all()
     assert 0 <= chosen[0] < chosen[-1] < 1000
+    assert choose_sets(1000, 3, seed=0).tolist() == [511, 636, 848]
+    assert choose_sets(10001, 201, seed=0)[:3].tolist() == [26, 52, 81]
     assert chosen.tolist() == choose_sets(1000, 400, seed=7).tolist() != choose_sets(1000, 400, seed=8).tolist()
 
 
@@ -73,3 +75,26 @@ def test_a_confidence_that_is_no_probability_is_refused(confidence):
 def test_no_verdicts_tell_nothing():
     with pytest.raises(ValueError, match="status must hold at least one verdict, got none"):
         lp.share_interval(verdicts(0, 0))
+
+
+def test_a_sample_may_be_of_all_sets_and_the_interval_is_of_95_percent():
+    assert choose_sets(5, 5, seed=0).tolist() == [0, 1, 2, 3, 4]
+    assert lp.share_interval(verdicts(3, 4)) == lp.share_interval(verdicts(3, 4), confidence=0.95)
+
+
+def test_what_a_file_says_of_a_sample_is_read():
+    assert read_sample(None) is None
+    assert read_sample({"of": 1, "seed": 0}) == Sample(1, 0)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *([], "of", 3, {}, {"of": 1}, {"seed": 0}, {"of": 0, "seed": 0}, {"of": 1, "seed": -1}),
+        *({"of": 1.0, "seed": 0}, {"of": True, "seed": 0}, {"of": 1, "seed": 0.0}, {"of": 1, "seed": "0"}),
+    ],
+    ids=str,
+)
+def test_what_is_no_sample_is_refused(raw):
+    with pytest.raises(ValueError, match=r"^sample: expected how many label sets it is of, and a seed$"):
+        read_sample(raw)

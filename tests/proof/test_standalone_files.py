@@ -140,6 +140,8 @@ def test_other_weights_are_refused(tmp_path, weights, message):
 
 
 def test_a_matrix_without_numbers_is_refused(tmp_path):
+    refuse(tmp_path, "numbers of labels and features", {"n_labels": 3.5})
+    refuse(tmp_path, "numbers of labels and features", {"d": "2"})
     refuse(tmp_path, "weights of another shape than (0, 2)", {"n_labels": 0}, {"weight": np.zeros((0, 2))})
     for shape in ((3, 0), (0, 0)):
         header = {"n_labels": shape[0], "d": shape[1], "label_names": None}

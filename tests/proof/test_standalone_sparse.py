@@ -46,6 +46,16 @@ def test_the_parts_of_a_weight_are_read_with_its_bias(tmp_path):
     prove(layer, claims)
 
 
+def test_a_row_below_the_first_is_no_place(tmp_path):
+    paths, places = paths_in(tmp_path), MATRIX.tocoo()
+    write(paths[0], *example())
+    for row, column in [(np.where(places.row == 2, -1, places.row), places.col), (places.row, places.col - 2)]:
+        arrays = {"row": row, "col": column, "data": places.data}
+        np.savez(paths[1], format=np.array(b"coo"), shape=np.array([3, 2]), **arrays)
+        with pytest.raises(InputError, match="each entry once, within the matrix"):
+            read(*paths)
+
+
 def test_a_square_matrix_is_taken_as_it_lies(tmp_path):
     paths = paths_in(tmp_path)
     square = scipy.sparse.csr_array(np.array([[1.0, 2.0], [0.0, 1.0]]))

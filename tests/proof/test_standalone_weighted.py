@@ -50,9 +50,32 @@ def test_a_root_that_is_no_fraction_is_rounded_up():
         assert fault(layer_in(CENTRED, [[1, 1]], [bias]), [0], [0]) == expected
 
 
+def test_a_root_is_rounded_up_however_close_it_is():
+    """p/q is below the root of 2 by less than 2**-258: p² = 2 q² − 1."""
+    p, q = 1, 1
+    while q < 2**128:
+        p, q = 3 * p + 4 * q, 2 * p + 3 * q
+    assert p * p == 2 * q * q - 1
+    assert fault(layer_in(CENTRED, [[1, 1]], [Fraction(-p, q)]), [0], [0]) == NOT_NEGATIVE
+    p, q = p + 2 * q, p + q
+    assert fault(layer_in(CENTRED, [[1, 1]], [Fraction(-p, q)]), [0], [0]) is None
+
+
+def test_a_sum_that_is_zero_is_a_conflict_only_with_a_strict_row():
+    assert fault(layer_in(CENTRED, [[3, 4]], [-5], ties="inactive"), [0], [0]) is None
+    both = layer_in(CENTRED, [[1, 0], [0, 1]], rule="sparsemax")
+    assert fault(both, [0], [3, 4]) == NOT_NEGATIVE  # the two sums are one equation
+
+
+def test_features_that_cancel_need_no_bound():
+    balls = ((0, 1, Fraction(1), (Fraction(0),)),)
+    assert fault(layer_in(balls, [[1, 0]], [-2]), [0], [0]) is None
+
+
 def test_weights_below_zero_add_nothing_to_nonnegative_features():
     for low, bias, expected in [([0, 0], -3, None), ([0, 0], "-5/2", NOT_NEGATIVE), ([-1, -1], -3, NOT_NEGATIVE)]:
         assert fault(layer_in(CENTRED, [[3, -4]], [bias], low=low), [0], [0]) == expected
+        assert fault(layer_in(CENTRED, [[3, -1]], [bias], low=low), [0], [0]) == expected
 
 
 def test_features_out_of_the_ball_have_their_bounds():
@@ -103,6 +126,8 @@ def test_only_sums_of_sparsemax_are_rows_besides_labels():
 def test_each_row_has_one_positive_multiplier(weights):
     assert fault(layer_in(CENTRED, [[-1, 0]], [-9]), [0], [0], weights) == COUNT
     assert fault(layer_in(CENTRED, [[-1, 0]], [-9]), [0], [0]) is None
+    two = layer_in(CENTRED, [[-1, 0], [-1, 0]], [-9, -9])
+    assert [fault(two, [0, 1], [0, 1], [2, last]) for last in (1, 0, -1)] == [None, COUNT, COUNT]
 
 
 def test_the_scale_is_a_row_where_there_is_a_ball():
@@ -116,11 +141,30 @@ def test_a_witness_is_within_every_ball():
     for x, expected in [((1.0, 3.0), None), ((1.6, 2.9), "its witness is outside the ball of features 0 to 1")]:
         assert witness_fault(layer, frozenset([0]), x) == expected
     assert witness_fault(layer, frozenset([0]), (Fraction(8, 5), Fraction(14, 5))) is None
+    for reach, x, inside in [(2, 1.75, True), (2, 2.25, False), ("1/2", 0.25, True), ("1/2", 0.625, False)]:
+        layer = layer_in(((0, 1, Fraction(reach), (Fraction(0),)),), [[1, 1]])
+        assert (witness_fault(layer, frozenset([0]), (x, 9.0)) is None) == inside
+
+
+def test_a_set_that_is_called_argmaxable_needs_a_witness_whatever_multipliers_it_has():
+    layer = layer_in(((0, 1, Fraction(1), (Fraction(0),)),), [[1]], [-5])
+    prove(layer, [Claim(frozenset([0]), 0, (0,), None, [Fraction(1)])])
+    with pytest.raises(ProofError, match="label 0 is not active at its witness"):
+        prove(layer, [Claim(frozenset([0]), 1, (0,), None, [Fraction(1)])])
 
 
 # Files
 
 BALL = {"ball_ends": np.array([[0, 2]]), "ball_radius": np.array([4.0]), "ball_centre": np.zeros(2)}
+
+
+TWO = BALL | {"ball_ends": np.array([[0, 1], [1, 2]]), "ball_radius": np.array([4.0, 5.0])}
+
+
+def test_balls_side_by_side_are_read(tmp_path):
+    layer, claims = read_changed(tmp_path, **TWO)
+    assert layer.balls == [(0, 1, Fraction(4), [0]), (1, 2, Fraction(5), [0])]
+    prove(layer, claims)
 
 
 def test_balls_and_multipliers_are_read_and_proven(tmp_path, capsys):
@@ -146,6 +190,8 @@ def test_balls_and_multipliers_are_read_and_proven(tmp_path, capsys):
         ({"ball_radius": np.array([0.0])}, "balls of positive radius"),
         ({"ball_radius": np.array([np.inf])}, "balls of positive radius"),
         ({"ball_radius": np.array([1.0, 1.0])}, "balls of positive radius"),
+        (TWO | {"ball_radius": np.array([1.0, 0.0])}, "balls of positive radius"),
+        (TWO | {"ball_ends": np.array([[0, 1], [2, 2]])}, "balls of some features each"),
         ({"ball_radius": None}, "ball_radius of type f8"),
         ({"ball_ends": None}, "ball_ends of type i8"),
         ({"ball_centre": None}, "ball_centre of type f8"),

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import labelproof as lp
 from labelproof.errors import CertificateError, DataFormatError
@@ -112,6 +113,30 @@ def test_balls_and_multipliers_survive_in_a_file_of_the_second_version(path):
         lp.load_verification(path, weight, bias=bias)
 
 
+def version_of(path):
+    return json.loads(np.load(path)["header"].tobytes())["version"]
+
+
+def test_what_the_first_version_cannot_hold_makes_the_second(path):
+    lp.verify(np.eye(2), [[0]], domain=("ball", 1.0)).save(path)
+    assert version_of(path) == 2
+    v = lp.verify(np.array([[1.0], [1.0]]), [[0]])
+    v.save(path)
+    assert version_of(path) == 1
+    dataclasses.replace(v, multipliers={0: (Fraction(1), Fraction(1))}).save(path)
+    assert version_of(path) == 2
+
+
+def test_a_file_of_the_first_version_may_have_no_multipliers(path):
+    saved(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = json.loads(arrays["header"].tobytes())
+    del header["multipliers"]
+    np.savez(path, **(arrays | {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}))
+    lp.load_verification(path, WEIGHT).check()
+
+
 def test_radii_survive_and_are_checked(path):
     v = saved(path, radius=True, box=7.0, eps=0.5, bias=BIAS)
     loaded = lp.load_verification(path, WEIGHT, bias=BIAS)
@@ -119,6 +144,15 @@ def test_radii_survive_and_are_checked(path):
     np.testing.assert_array_equal(loaded.radius_upper, v.radius_upper)
     np.testing.assert_array_equal(loaded.eps_argmaxable, v.eps_argmaxable)
     loaded.check()
+
+
+def test_a_sparse_weight_stays_one_unless_there_are_radii(path):
+    weight = scipy.sparse.csr_array(WEIGHT)
+    for options in ({}, {"radius": True, "box": 7.0}):
+        saved(path, **options)
+        loaded = lp.load_verification(path, weight)
+        assert (loaded.layer.sparse is None) == bool(options)
+        loaded.check()
 
 
 def test_a_witness_of_fractions_survives(path):

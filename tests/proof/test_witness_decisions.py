@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from labelproof.proof import witnesses
+from labelproof.proof.domains import Ball
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import make_layer
-from labelproof.proof.rounding import Logits, float_rows
-from labelproof.proof.witnesses import _show, witness_faults
+from labelproof.proof.rounding import WIDE, Logits, float_rows
+from labelproof.proof.witnesses import _is_surely_within, _show, _sigmoid_fault, witness_faults
 
 
 def support(logits, t):
@@ -166,3 +167,84 @@ def test_a_witness_just_outside_of_a_ball_is_refused_and_one_on_it_is_not(wide, 
     assert witness_faults(layer, float_rows(layer), sets, [inside]) == [None]
     assert witness_faults(layer, float_rows(layer), sets, [on]) == [None]
     assert told in witness_faults(layer, float_rows(layer), sets, [outside])[0]
+
+
+def test_a_ball_of_some_features_says_nothing_of_the_next():
+    layer = make_layer(np.eye(3), domain=("blocks", [(2, ("ball", 1.0)), (1, (-9.0, 9.0))]))
+    assert witness_faults(layer, float_rows(layer), read_label_sets([[0, 1, 2]], 3), [np.array([0.5, 0.5, 5.0])]) == [
+        None
+    ]
+
+
+def test_fractions_beyond_all_floats_are_outside_of_a_ball():
+    layer = make_layer(np.eye(2), domain=("ball", 1.0))
+    (fault,) = witness_faults(layer, float_rows(layer), read_label_sets([[0]], 2), [(Fraction(2) ** 5000, Fraction(0))])
+    assert fault == "features 0 to 1: expected a point within the ball, got one outside"
+
+
+def test_squares_that_underflow_do_not_bring_a_point_into_a_ball():
+    ball = Ball(0, 40, 2.0**-536, np.zeros(40))
+    assert not _is_surely_within(np.full(40, 0.6 * 2.0**-537), ball)
+    assert _is_surely_within(np.full(40, 0.6 * 2.0**-537), replace(ball, radius=2.0**-500))
+
+
+def test_a_point_is_surely_within_a_ball_with_room_for_the_rounding_of_a_sum():
+    x, units = np.eye(100)[0], 2.0**-53
+    assert not _is_surely_within(np.ones(1), Ball(0, 1, 1 + 4 * units, np.zeros(1)))
+    assert _is_surely_within(np.ones(1), Ball(0, 1, 1 + 8 * units, np.zeros(1)))
+    assert not _is_surely_within(x, Ball(0, 100, 1 + 32 * units, np.zeros(100)))
+    assert _is_surely_within(x, Ball(0, 100, 1 + 64 * units, np.zeros(100)))
+
+
+def test_a_logit_within_its_slack_is_computed_exactly():
+    layer, logits = make_layer([[1.0]]), Logits(np.array([0.6]), np.array([1.0]), 0)
+    fault = _sigmoid_fault(layer, np.array([0]), np.array([-1.0]), logits)
+    assert fault == "label 0: expected a positive logit, got -1"
+
+
+# Wide witnesses, whose zeros are left out
+
+
+def test_witnesses_that_are_scaled_together_are_judged_each_by_itself():
+    """The first is mostly 0, the second is not; in a narrow layer, and in a wide one."""
+    for d in (16, WIDE + 1):
+        weight = np.zeros((2, d))
+        weight[0], weight[1, -1] = 1.0, 1.0
+        layer = make_layer(weight)
+        few, many = np.zeros(d), np.full(d, -1.0)
+        few[0], many[-1] = 1.0, d
+        faults = witness_faults(layer, float_rows(layer), read_label_sets([[0], [0, 1]], 2), [few, many])
+        assert faults == ["label 1: expected a negative logit, got 0", None]
+
+
+def test_a_wide_witness_of_zeros_is_judged_by_the_offsets():
+    layer = make_layer(np.ones((2, WIDE + 1)), bias=[1.0, -1.0])
+    assert witness_faults(layer, float_rows(layer), read_label_sets([[0]], 2), [np.zeros(WIDE + 1)]) == [None]
+    layer = make_layer(np.ones((2, WIDE + 1)), ties="inactive")
+    assert witness_faults(layer, float_rows(layer), read_label_sets([[]], 2), [np.zeros(WIDE + 1)]) == [None]
+
+
+def test_a_wide_witness_is_judged_by_all_that_is_not_zero():
+    """Sparsemax calls every label certain whose logit is below the threshold of the active ones."""
+    d = WIDE + 1
+    layer = make_layer(np.vstack([np.full(d, 1.0), np.full(d, 2.0)]), rule="sparsemax")
+    x = np.ones(d)
+    x[0] = 0.0
+    faults = witness_faults(layer, float_rows(layer), read_label_sets([[0], [1]], 2), [x, x])
+    assert faults[0].startswith("label 1: expected a logit below the threshold 2047, got 4096")
+    assert faults[1] is None
+    assert witness_faults(layer, float_rows(layer), read_label_sets([[0]], 2), [x]) == faults[:1]
+
+
+def test_products_that_underflow_one_by_one_prove_no_sign():
+    """Forty products of 1.5 times the least float are each rounded to 2, beside one of −70."""
+    x, row = np.array([0.0, 1.0, *[1.5 * 2.0**-534] * 40, 2.0**-534]), np.array([1.0, 0.0, *[2.0**-534] * 41])
+    row[-1] *= -70
+    layer = make_layer(row[None])
+    (fault,) = witness_faults(layer, float_rows(layer), read_label_sets([[0]], 1), [x])
+    assert fault.startswith("label 0: expected a positive logit, got")
+
+
+def test_some_hundred_labels_are_judged():
+    layer = make_layer(np.ones((300, 1)))
+    assert witness_faults(layer, float_rows(layer), read_label_sets([list(range(300))], 300), [np.ones(1)]) == [None]

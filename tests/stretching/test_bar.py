@@ -1,14 +1,18 @@
 """The bar: its rank, its statement, and what it refuses."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import labelproof as lp
-from labelproof.proof import standalone_stretch
-from labelproof.proof.stretch_bar import bar_rank, least_alpha
+from labelproof.proof import standalone_stretch, stretch_bar
+from labelproof.proof.examples import read_examples
+from labelproof.proof.labels import read_label_sets
+from labelproof.proof.regions import make_layer
+from labelproof.proof.stretch_bar import Bar, bar_rank, bar_value, least_alpha
 
 
 def made(n=320, seed=0, **options):
@@ -23,6 +27,34 @@ def made(n=320, seed=0, **options):
 def test_the_rank_is_the_largest_that_the_binomial_allows(n, alpha):
     r = bar_rank(n, alpha)
     assert binom.cdf(r, n, alpha) <= 0.05 < binom.cdf(r + 1, n, alpha)
+
+
+def test_the_risk_is_what_the_confidence_leaves_and_a_little_less():
+    assert stretch_bar.CONFIDENCE == 0.95
+    assert 0.05 * (1 - 1e-8) < stretch_bar.RISK < 0.05
+
+
+class Predicted(SimpleNamespace):
+    """Sets with upper bounds, as a bar reads them."""
+
+    def __len__(self):
+        return len(self.upper)
+
+
+def test_a_bar_is_of_the_sets_that_are_predicted_for_its_inputs():
+    """Two labels, of which one input in sixty switches the first on."""
+    inputs = read_examples(np.vstack([[[1.0]], -np.ones((59, 1))]), 1)
+    layer, upper = make_layer([[1.0], [-1.0]]), np.arange(60.0)
+    bar = Bar(bar_value(upper, 0.05), 0.05, 60, 0, inputs.sha256, None, Predicted(layer=layer, upper=upper))
+    others = [[1]] * 58
+    for sets, holds in [
+        ([[0], [1], *others], True),
+        ([[1], [1], *others], False),  # another label
+        ([[0, 1], [], *others], False),  # the same labels, in other sets
+    ]:
+        predicted = Predicted(layer=layer, upper=upper, label_sets=read_label_sets(sets, 2))
+        fault = replace(bar, predicted=predicted).fault(inputs)
+        assert fault == (None if holds else "expected the sets that are predicted for its inputs, got others")
 
 
 def test_too_few_inputs_are_told_which_alpha_they_allow():
@@ -48,6 +80,11 @@ def test_the_bar_is_the_largest_stretch_but_r():
     assert (s.bar.predicted.upper > s.bar.value).sum() == 1
     np.testing.assert_array_equal(s.beyond, s.lower > s.bar.value)
     s.check(calibration=held_out)
+
+
+def test_a_set_at_the_bar_is_not_beyond_it():
+    s, *_ = made()
+    assert not replace(s, lower=np.full(2, s.bar.value)).beyond.any()
 
 
 def test_the_bar_says_what_it_may_and_no_more():

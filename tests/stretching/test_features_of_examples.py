@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from labelproof.proof import examples as module
-from labelproof.proof.examples import read_examples
+from labelproof.proof.examples import each_row, read_examples
 
 FEATURES = np.array([[1.0, 0.0, -3.0], [0.0, 0.0, 2.0], [-0.5, 0.0, 0.0], [0.0, 0.0, 7.0], [2.0, 0.0, 0.0]])
 both = pytest.mark.parametrize("make", [np.array, sp.csr_matrix, sp.coo_array], ids=["dense", "csr", "coo"])
@@ -138,6 +138,38 @@ def test_what_is_not_finite_is_found_in_its_block(monkeypatch):
     for form in (features, sp.csr_matrix(features)):
         with pytest.raises(ValueError, match=r"^features must be finite, got -inf in row 3, column 1$"):
             read_examples(form, 2)
+    monkeypatch.setattr(module, "BLOCK_NUMBERS", 6)
+    features = np.ones((7, 3))
+    features[5, 0] = np.nan
+    for form in (features, sp.csr_matrix(features)):
+        with pytest.raises(ValueError, match=r"^features must be finite, got nan in row 5, column 0$"):
+            read_examples(form, 3)
+
+
+def test_features_that_are_almost_all_zero_make_one_block():
+    features = sp.csr_matrix([[0.0], [0.0], [1.0]])
+    assert [block.shape for block in read_examples(features, 1).blocks()] == [(3, 1)]
+
+
+def test_numbers_of_a_sparse_matrix_at_one_place_are_added():
+    twice = sp.csr_matrix(([0.5, 3.0, 0.5], [1, 0, 1], [0, 3, 3]), shape=(2, 2))
+    once = read_examples(sp.csr_matrix([[3.0, 1.0], [0.0, 0.0]]), 2)
+    assert read_examples(twice, 2).sha256 == once.sha256
+    assert read_examples(twice, 2).terms == once.terms == 2
+
+
+def test_a_mean_of_small_floats_is_taken_in_double_precision():
+    features = np.array([[2.0**24], [1.0]], np.float32)
+    assert read_examples(features, 1).centre.tolist() == [2.0**23 + 0.5]
+
+
+def test_rows_are_the_same_if_and_only_if_their_features_are():
+    features = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -0.0], [2.0, 0.0], [1e-20, 0.0], [2e-20, 0.0], [0.0, 1.0]])
+    for form in (features, sp.csr_matrix(features)):
+        rows = [row.tobytes() for row in each_row(read_examples(form, 2))]
+        assert len(rows) == 7
+        assert (rows[0], rows[1]) == (rows[2], rows[6])
+        assert len(set(rows)) == 5
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint32, np.int32, np.float16, np.float32, ">f8"])

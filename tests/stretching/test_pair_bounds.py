@@ -8,7 +8,7 @@ import pytest
 
 from labelproof.proof import pair_bounds
 from labelproof.proof.examples import read_examples
-from labelproof.proof.pair_bounds import MOST_LOGITS, LogitTable, _quotient, logit_table
+from labelproof.proof.pair_bounds import MOST_LOGITS, LogitTable, _largest, _quotient, logit_table
 from labelproof.proof.regions import exact_offset, make_layer
 
 PAIR = np.array([[0, 1]])
@@ -79,8 +79,22 @@ def test_numbers_that_underflow_are_off_by_that():
     table = check_table([[tiny, tiny], [tiny, 1.0]], [[tiny, tiny], [3 * tiny, tiny]])
     assert table.centre_error[0] > 0
     check_table([[2.0**-150, 0.0], [1.25 * 2.0**-149, 0.0]], [[1.0, 0.0], [-1.0, 0.0]])
-    for width in (1, 3):
+    for width in (1, 3, 40):
         check_table(np.full((2, width), 2.0**-540), np.full((2, width), 1.75 * 2.0**-536))
+
+
+def test_gains_that_are_all_negative_are_rounded_too():
+    check_table([[1.0], [1.0]], [[-1 / 3], [-2 / 3]], centre=np.zeros(1))
+
+
+def test_errors_allow_for_sums_in_any_order():
+    rng = np.random.default_rng(10)
+    weight, features = rng.normal(size=(2, 1000)), rng.normal(size=(3, 1000))
+    table = logit_table(make_layer(weight), read_examples(features, 1000), np.arange(2))
+    at_centre, largest = (np.abs(weight) @ np.abs(x) for x in (features.mean(axis=0), np.abs(features).max(axis=0)))
+    assert (table.centre_error > 1000 * 2.0**-53 * at_centre).all()
+    rounded = 2.0**-23 * np.abs(table.beyond).max(axis=1)
+    assert (table.beyond_error - rounded > 1000 * 2.0**-53 * (largest + at_centre)).all()
 
 
 def test_offsets_are_taken_with_their_error():
@@ -168,12 +182,23 @@ def test_a_lower_bound_is_infinite_only_where_no_example_gains():
 def test_sums_in_single_precision_are_not_believed_to_the_last_bit():
     """θ·gains of ⅓ and ⅔ that cancel but for their rounding: what is left is all error."""
     rng = np.random.default_rng(4)
-    for _ in range(200):
-        theta = rng.uniform(0.5, 1, (1, 2)).astype(np.float32).astype(float)
-        gain = rng.uniform(0.5, 1, (1, 3))
-        table = table_of(np.vstack([gain, -gain * theta[0, 0] / theta[0, 1]]), [-1.0, -1.0])
-        (bound,) = table.lowers(PAIR, theta).tolist()
-        assert bound <= least(table, [0, 1], theta[0])
+    for scale in (1.0, 2.0**-20, 2.0**20):
+        for _ in range(200):
+            theta = rng.uniform(0.5, 1, (1, 2)).astype(np.float32).astype(float)
+            gain = scale * rng.uniform(0.5, 1, (1, 3))
+            table = table_of(np.vstack([gain, -gain * theta[0, 0] / theta[0, 1]]), [-1.0, -1.0])
+            (bound,) = table.lowers(PAIR, theta).tolist()
+            assert bound <= least(table, [0, 1], theta[0])
+
+
+def test_products_and_their_sum_may_all_be_rounded_down():
+    """Each of the three by almost as much as it can: two products by ε/2, and their sum by ε, of 2."""
+    table = table_of([[1 + 2047 * 2.0**-23], [1 + 1778 * 2.0**-23]], [-1.0, -1.0])
+    theta = np.array([[1 + 2049 * 2.0**-23, 1 + 2359 * 2.0**-23]])
+    lost = sum(Fraction(t) * Fraction(float(g[0])) for t, g in zip(theta[0].tolist(), table.beyond, strict=True))
+    lost -= Fraction(float(_largest(table.beyond, 0, 1, *theta[0].astype(np.float32))))
+    assert lost > Fraction(1.9 * 2.0**-23)
+    assert table.lowers(PAIR, theta)[0] <= least(table, [0, 1], theta[0])
 
 
 def test_gains_that_underflow_in_single_precision_are_not_lost():
@@ -192,8 +217,19 @@ def test_logits_at_the_centre_that_cancel_prove_nothing():
         for units in (-2, -1, 0, 1, 2):
             table = table_of([[1.0], [1.0]], [z[0] + units * 2.0**-53, z[1]])
             assert table.lowers(PAIR, theta)[0] <= least(table, [0, 1], theta[0])
-    table = table_of([[1.0], [1.0]], [-(2.0**-1074), -(2.0**-1074)])
-    assert table.lowers(PAIR, np.full((1, 2), 0.25))[0] <= least(table, [0, 1], [0.25, 0.25])
+    for scale in (2.0**-20, 1.0, 2.0**20):
+        for _ in range(100):
+            theta = rng.uniform(0.5, 1, (1, 2)).astype(np.float32).astype(float) / scale**2
+            z = scale * rng.uniform(0.5, 1)
+            for units in (-1, 0, 1):
+                table = table_of([[1.0], [1.0]], [z, -z * theta[0, 0] / theta[0, 1] + units * scale * 2.0**-53])
+                assert table.lowers(PAIR, theta)[0] <= least(table, [0, 1], theta[0])
+
+
+def test_logits_at_the_centre_that_underflow_prove_nothing():
+    for gain, theta in [(1.0, 0.25), (2.0**-100, 0.75)]:
+        table = table_of([[gain], [gain]], [-(2.0**-1074), -(2.0**-1074)])
+        assert table.lowers(PAIR, np.full((1, 2), theta))[0] <= least(table, [0, 1], [theta, theta])
 
 
 @pytest.mark.parametrize("theta", [[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [np.nan, 1.0], [0.0, 0.0], [1.0, np.inf]])
@@ -283,6 +319,17 @@ def test_logits_near_zero_are_not_called_positive():
             assert bound == math.inf or is_proven(table, [0, 1], [0, 1], weights[0])
             decided += bound < math.inf
     assert decided >= 200
+    for scale in (2.0**-20, 1.0, 2.0**20):
+        for _ in range(100):
+            first, weights = float(np.float32(rng.uniform(0.5, 1) * scale**2)), rng.uniform(0.5, 1, (1, 2)) / scale
+            gain = [first, -float(np.float32(first * weights[0, 0] / weights[0, 1]))]  # they almost cancel
+            rest = sum(Fraction(w) * Fraction(g) for w, g in zip(weights[0].tolist(), gain, strict=True))
+            for units in (-1, 0, 1):
+                table = table_of([gain, [1, 1]], [-float(rest) + units * scale * 2.0**-55, 1.0])
+                (bound,) = table.uppers(PAIR, np.array([[0, 1]]), weights).tolist()
+                assert bound == math.inf or is_proven(table, [0, 1], [0, 1], weights[0])
+    table = table_of([[1.5, 1.5], [1.0, 1.0]], [-3 * 2.0**-1074, 1.0])  # 1.5 + 1.5, not 2 + 2
+    assert table.uppers(PAIR, np.array([[0, 1]]), np.full((1, 2), 2.0**-1074))[0] == math.inf
     tiny = table_of([[1.0], [1.0]], [2.0**-1074, 1.0], centre_error=[2.0**-1074, 0.0])
     assert tiny.uppers(PAIR, np.zeros((1, 2), int), np.zeros((1, 2)))[0] == math.inf
 

@@ -20,6 +20,11 @@ def made(seed=0, n_labels=8, d=3, n=50):
     return rng.normal(size=(n_labels, d)), rng.normal(size=n_labels) - 1.5, rng.normal(size=(n, d)), sets
 
 
+def last(numbers, new):
+    """Change the last of some pairs."""
+    return np.vstack([numbers[:-1], new])
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_bounds_of_a_pair_enclose_the_value_of_its_programme(seed):
     weight, bias, features, sets = made(seed)
@@ -56,6 +61,17 @@ def test_opposite_labels_are_very_far_apart_and_never_proven_together():
 def test_a_pair_that_is_on_at_the_mean_has_no_stretch():
     p = lp.stretch_pairs(np.eye(2), [[0, 1]], np.eye(2))
     assert (p.lower[0], p.upper[0]) == (0, 0)
+    p.check()
+
+
+def test_pairs_are_not_proven_where_subnormal_numbers_are_flushed(monkeypatch):
+    def refuse():
+        raise RuntimeError("flushed")
+
+    p = lp.stretch_pairs(np.eye(2), [[0, 1]], np.eye(2))
+    monkeypatch.setattr("labelproof.proof.pair_result.require_subnormals", refuse)
+    with pytest.raises(RuntimeError, match="flushed"):
+        p.check()
 
 
 def test_sparse_features_give_the_same_pairs():
@@ -85,10 +101,14 @@ def test_examples_of_pairs_that_are_none_are_refused():
     [
         (lambda p: {"pairs": p.pairs + 8}, "expected pairs of labels below 8, got others"),
         (lambda p: {"pairs": p.pairs - 9}, "expected pairs of labels below 8, got others"),
+        (lambda p: {"pairs": np.where(p.pairs == 7, 8, p.pairs)}, "expected pairs of labels below 8, got others"),
         (lambda p: {"pairs": p.pairs[:, ::-1]}, "expected pairs of two labels in ascending order, got others"),
+        (lambda p: {"pairs": last(p.pairs, [3, 3])}, "expected pairs of two labels in ascending order, got others"),
         (lambda p: {"pairs": p.pairs[:, :1]}, r"expected two pairs for each of \d+ pairs, got"),
         (lambda p: {"examples": p.examples[1:]}, r"expected two examples for each of \d+ pairs, got"),
         (lambda p: {"examples": p.examples - 60}, "expected examples below 50, got others"),
+        (lambda p: {"examples": last(p.examples, [0, 50])}, "expected examples below 50, got others"),
+        (lambda p: {"examples": last(p.examples, [-1, 0])}, "expected examples below 50, got others"),
         (lambda p: {"weights": p.weights[:, :1]}, r"expected two weights for each of \d+ pairs, got"),
         (lambda p: {"multipliers": p.multipliers.ravel()}, r"expected two multipliers for each of \d+ pairs, got"),
         (lambda p: {"counts": p.counts[1:]}, r"expected counts for each of \d+ pairs, got"),

@@ -136,7 +136,7 @@ def stated_lower(layer, mean, spread, v, v_error, constant, constant_error):
     along = [math.fsum(row * v) for row in spread]
     errors = [1.01 * (rounding * math.fsum(abs(row * v)) + math.fsum(abs(row) * v_error)) + d * TINY for row in spread]
     size = math.sqrt(math.fsum((abs(a) + e) ** 2 for a, e in zip(along, errors, strict=True)))
-    bottom = size * (1 + relative_error(len(along))) + TINY
+    bottom = size * (1 + relative_error(len(along))) + len(along) * 2.0**-500
     return float(np.nextafter(top / bottom * (1 - 8 * UNIT), -np.inf))
 
 

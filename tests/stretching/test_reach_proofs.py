@@ -173,6 +173,10 @@ def off_centre():
     return replace(FOUND, examples=replace(FOUND.examples, centre=FOUND.examples.centre + 1e-6))
 
 
+def in_a_column():
+    return replace(FOUND, weighted_labels=FOUND.weighted_labels[:, None], multipliers=FOUND.multipliers[:, None])
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [
@@ -206,12 +210,33 @@ def off_centre():
         (lambda: replace(FOUND, layer=replace(FOUND.layer, rule="topk")), "expected the rule sigmoid and no domain"),
         (lambda: replace(FOUND, layer=replace(FOUND.layer, low=np.zeros(D))), "the rule sigmoid and no domain"),
         (lambda: replace(FOUND, layer=replace(FOUND.layer, high=np.zeros(D))), "the rule sigmoid and no domain"),
+        (lambda: replace(FOUND, layer=make_layer(FOUND.layer.weight, domain=("ball", 9.0))), "and no domain"),
+        (lambda: replace(FOUND, weighted_ptr=np.append(FOUND.weighted_ptr, FOUND.weighted_ptr[-1])), "expected ends"),
+        (lambda: replace(FOUND, weighted_ptr=np.minimum(FOUND.weighted_ptr, 2)), "expected ends of weighted labels"),
+        (lambda: changed("weighted_ptr", 1, FOUND.weighted_ptr[2] + 1), "expected ends of weighted labels"),
+        (lambda: in_a_column(), "expected labels with a multiplier each"),
         (lambda: off_centre(), "expected the mean of the features as centre"),
         (lambda: replace(FOUND, examples=read_examples(FOUND.examples.features[:1], D)), "of at least two examples"),
     ],
 )  # fmt: skip
 def test_what_is_not_proven_is_refused(result, message):
     refused(result(), message.format("expected weighted labels that prove its"))
+
+
+def test_a_reach_among_two_examples_is_proven():
+    found, _ = measure_reach(
+        make_layer([[1.0]], bias=[-1.0]), read_label_sets([[0]], 1), read_examples([[0.0], [1.0]], 1)
+    )
+    found.check()
+
+
+def test_a_reach_is_not_proven_where_subnormal_numbers_are_flushed(monkeypatch):
+    def refuse():
+        raise RuntimeError("flushed")
+
+    monkeypatch.setattr("labelproof.proof.reach_result.require_subnormals", refuse)
+    with pytest.raises(RuntimeError, match="flushed"):
+        FOUND.check()
 
 
 def bar_with(**changes):

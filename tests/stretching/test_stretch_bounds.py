@@ -13,9 +13,11 @@ from labelproof.proof import stretch_bounds
 from labelproof.proof.examples import read_examples
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import exact_offset, make_layer
+from labelproof.proof.rounding import float_rows
 from labelproof.proof.standalone_stretch import lower_fault, upper_fault
 from labelproof.proof.stretch_bounds import (
     StretchBounds,
+    are_predicted,
     exact_lower,
     exact_mixture,
     pinned_layer,
@@ -582,3 +584,20 @@ def test_the_slack_of_either_side_leaves_a_set_open():
     ]:
         layer = make_layer(np.eye(2), rule=rule)
         assert stretch_bounds._is_predicted(layer, active, np.array(z), np.array(slack)) == expected
+
+
+def test_a_set_is_predicted_within_one_slack_unless_told_otherwise():
+    layer = make_layer([[1.0]])
+    given = layer, float_rows(layer), read_label_sets([[0]], 1), [np.array([1.0])]
+    assert are_predicted(*given, [0.9]) == [True]
+    assert are_predicted(*given, [1.1]) == [False]
+    assert are_predicted(*given, [1.1], slacks=0.5) == [True]
+
+
+def test_the_error_of_a_mixture_allows_for_a_sum_in_any_order():
+    rng = np.random.default_rng(0)
+    examples = read_examples(rng.normal(size=(300, 4)), 4)
+    which, weights = np.arange(300), rng.uniform(size=300)
+    _, error = StretchBounds(make_layer(rng.normal(size=(2, 4))), examples)._point(which, weights)
+    size = weights @ np.abs(examples.take(which))
+    assert error > 300 * 2.0**-53 * np.linalg.norm(size)

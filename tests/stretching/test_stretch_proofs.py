@@ -14,6 +14,7 @@ from stretch_oracle import made_case
 
 import labelproof as lp
 from labelproof.proof import standalone_stretch
+from labelproof.proof.measured_store import format_of
 from labelproof.proof.stretch_bounds import StretchBounds, exact_lower, exact_mixture
 
 every_rule = pytest.mark.parametrize("rule", ["sigmoid", "topk"])
@@ -69,6 +70,32 @@ def test_a_lower_bound_that_is_too_high_is_not_proven():
         tampered(s, lower=scaled(s.lower, i, 1.0001)).check()
     with pytest.raises(lp.CertificateError, match="lower bound"):
         tampered(s, lower=scaled(s.lower, i, 1.0001)).check(exact=True)
+
+
+def test_an_exact_check_believes_no_floats(monkeypatch):
+    s, *_ = measured()
+    i = first(s, np.isfinite(s.lower) & (s.lower > 0))
+    forged = tampered(s, lower=scaled(s.lower, i, 1.001))
+    monkeypatch.setattr(StretchBounds, "lowers", lambda _, sets, __: np.full(len(sets), np.inf))
+    forged.check(n_jobs=1)
+    with pytest.raises(lp.CertificateError, match=f"label set {i} is not proven: expected weighted labels"):
+        forged.check(exact=True, n_jobs=1)
+
+
+def test_a_conflict_counts_only_where_a_stretch_is_said_to_be_infinite():
+    s = lp.stretch([[1.0]], [[0]], [[0.0], [1.0]], bias=[-0.75], n_jobs=1)
+    assert 0 < s.lower[0] < np.inf
+    tampered(s, conflict_ptr=np.array([0, 1]), conflict_rows=np.array([0])).check(exact=True, n_jobs=1)
+
+
+def test_a_stretch_is_not_proven_where_subnormal_numbers_are_flushed(monkeypatch):
+    def refuse():
+        raise RuntimeError("flushed")
+
+    s, *_ = measured()
+    monkeypatch.setattr("labelproof.proof.stretch_result.require_subnormals", refuse)
+    with pytest.raises(RuntimeError, match="flushed"):
+        s.check(n_jobs=1)
 
 
 def test_an_upper_bound_that_is_too_low_is_not_proven():
@@ -208,6 +235,15 @@ def test_another_file_is_no_stretch(tmp_path):
     lp.verify(np.eye(2), [[0]]).save(tmp_path / "v.npz")
     with pytest.raises(lp.DataFormatError, match="expected the format 'labelproof stretch'"):
         lp.load_stretch(tmp_path / "v.npz", np.eye(2), np.eye(2))
+
+
+def test_the_format_of_another_file_is_nothing(tmp_path):
+    s, *_ = measured()
+    s.save(tmp_path / "s.npz")
+    assert format_of(tmp_path / "s.npz") == "labelproof stretch"
+    for arrays in ({"x": np.ones(1)}, {"header": np.zeros(1, np.uint8)}, {"header": np.array([0x31], np.uint8)}):
+        np.savez(tmp_path / "x.npz", **arrays)
+        assert format_of(tmp_path / "x.npz") == ""
 
 
 def rewritten(path, **changes):

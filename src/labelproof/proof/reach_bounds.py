@@ -133,8 +133,8 @@ def _along(spread: Floats, v: Floats, v_error: Floats) -> tuple[Floats, Floats]:
 
 
 def _norm(numbers: Floats) -> float:
-    """Return the norm, rounded up."""
-    return float(np.linalg.norm(numbers)) * (1 + relative_error(len(numbers))) + TINY
+    """Return the norm, rounded up; squares of numbers below 2**-500 may underflow."""
+    return float(np.linalg.norm(numbers)) * (1 + relative_error(len(numbers))) + len(numbers) * 2.0**-500
 
 
 def share_bounds(
@@ -151,6 +151,8 @@ def share_bounds(
         with np.errstate(all="ignore"):
             errors = slacks * np.array([_value_error(examples, *one) for one in sums])
             values = np.concatenate([np.asarray(block @ directions) for block in examples.blocks()]) + constants
+            scale = -np.frexp(np.abs(values).max(axis=0) + errors)[1]  # so that no square underflows that counts
+            values, errors = np.ldexp(values, scale), np.ldexp(errors, scale)
             highest = values.mean(axis=0) + 2 * errors  # the mean of G is at most this
             deviation = values.std(axis=0) + 2 * errors
             share = deviation**2 / (deviation**2 + highest**2) + slacks * ROOM
