@@ -23,7 +23,7 @@ def wide(monkeypatch):
 
 
 def sample_of(weight, **options):
-    return RowSample(search_system(make_layer(weight, **options)).rows)
+    return search_system(make_layer(weight, **options)).sample
 
 
 @pytest.mark.parametrize("active", SETS)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dgetrf, dgetrs, spotrf, spotri
+from scipy.linalg.lapack import dgetrf, dgetrs
 
 from labelproof.foundation.compilation import plain
 
@@ -23,30 +23,22 @@ Singles = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 LEAST_WIDTH = 200  # from which on this is faster than the active-set method
 ROWS_A_COLUMN = 2.4  # twice as many random rows as columns are a dependence as often as not
-RIDGE = 1e-4  # of the mean square of the rows along a direction
 MOST_STEPS = 30  # of Newton's method
 MOST_INNER_STEPS = 10
 INNER_SHARE = 1e-2  # of the squared gradient that a Newton step leaves
-SMALL = 1e-10  # what is left of the gradient, squared, as a share of Σ h²
+SMALL = 1e-10  # what is left of the gradient, squared, as a share of Σ h² and of the rows' mean Gram matrix
 LEAST_SHARE = 1e-7  # of the largest multiplier: smaller ones are hard to prove
 PANEL = 32  # rows that are pushed out before all others are brought up to date
 
 
 class RowSample:
-    """Some rows of a layer, evenly chosen, and the inverse of their Gram matrix, near those of similar rows."""
+    """Some rows of a layer, evenly chosen of those that are not 0."""
 
-    def __init__(self, rows: Floats) -> None:
-        self.rows = rows
+    def __init__(self, rows: Floats, is_used: npt.NDArray[np.bool_]) -> None:
+        self.rows, self.is_used = rows, is_used
         self.columns = np.flatnonzero(rows.any(axis=0))
         self.size = int(ROWS_A_COLUMN * len(self.columns))
-        self.is_used = np.asarray(rows.any(axis=1))  # rows of zeros are not
-        self.places = _evenly(np.flatnonzero(self.is_used), self.size)
-        some = self._signed(self.places, np.ones(len(self.places)), np.float32)
-        gram = some.T @ some
-        gram.flat[:: len(gram) + 1] += RIDGE * gram.trace() / max(len(gram), 1)
-        factor, _ = spotrf(gram, lower=1, overwrite_a=True)
-        triangle, _ = spotri(factor, lower=1, overwrite_c=True)
-        self.inverse: Singles = np.tril(triangle) + np.tril(triangle, -1).T
+        self.places = _evenly(np.flatnonzero(is_used), self.size)
 
     def _signed(self, places: Indices, signs: Floats, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return some rows, without columns that are 0 in all, each with a sign."""
@@ -67,7 +59,7 @@ class RowSample:
         if len(places) <= len(self.columns):
             return None
         signs = np.where(is_active[places] | (places >= n_labels), 1.0, -1.0)
-        h = _hinge_residuals(self._signed(places, signs, np.float32), self.inverse)
+        h = _hinge_residuals(self._signed(places, signs, np.float32))
         if h is None:
             return None
         order = np.argsort(-h, kind="stable")[: np.count_nonzero(h)]
@@ -83,7 +75,7 @@ def _evenly(numbers: Indices, most: int) -> Indices:
     return numbers[np.arange(most) * len(numbers) // most]
 
 
-def _hinge_residuals(G: Singles, inverse: Singles) -> Singles | None:
+def _hinge_residuals(G: Singles) -> Singles | None:
     """Return h at the least Σ h², by Newton's method; None where it has too few positive numbers."""
     from labelproof.search.dependence_kernels import hinge
 
@@ -99,30 +91,28 @@ def _hinge_residuals(G: Singles, inverse: Singles) -> Singles | None:
             step = step * np.float32(0.5)
             continue
         v, least = v + step, total
-        if gradient @ (inverse @ gradient) <= SMALL * total:
+        if gradient @ gradient <= SMALL * total * n / width:
             return h
-        step = _newton_step(G, h, gradient, inverse)
+        step = _newton_step(G, h, gradient)
     return None
 
 
-def _newton_step(G: Singles, h: Singles, gradient: Singles, inverse: Singles) -> Singles:
+def _newton_step(G: Singles, h: Singles, gradient: Singles) -> Singles:
     """Return the step towards the least Σ h² of the rows with positive h, by conjugate gradients."""
     from labelproof.search.dependence_kernels import gram_times
 
-    rest, step, image = gradient.copy(), np.zeros_like(gradient), np.empty_like(gradient)
-    towards = inverse @ rest
-    first = left = rest @ towards
-    direction = towards
+    rest, direction = gradient.copy(), gradient.copy()
+    step, image = np.zeros_like(gradient), np.empty_like(gradient)
+    first = left = rest @ rest
     for _ in range(MOST_INNER_STEPS):
         gram_times(G, h, direction, image)
         length = left / (direction @ image)
         step += length * direction
         rest -= length * image
-        towards = inverse @ rest
-        before, left = left, rest @ towards
+        before, left = left, rest @ rest
         if left <= INNER_SHARE * first:
             break
-        direction = towards + (left / before) * direction
+        direction = rest + np.float32(left / before) * direction
     return step
 
 

@@ -71,7 +71,7 @@ class SearchSystem:
     @cached_property
     def sample(self) -> RowSample:
         """Some of the rows, for conflicts of wide layers."""
-        return RowSample(self.rows)
+        return RowSample(self.rows, self.norms > 0)
 
 
 @dataclass(frozen=True, eq=False)
