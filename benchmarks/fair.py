@@ -49,9 +49,9 @@ ROWS = {
     "tilted 16 never": (200, 12, 0),
     "tilted 64 never": (200, 8, 0),
     "tilted 256 never": (16, 2, 0),
-    "tilted 384 never": (8, 1, 0),
-    "tilted 768 never": (4, 1, 0),
-    "tilted 2432 never": (1, 0, 0),
+    "tilted 384 never": (16, 1, 0),
+    "tilted 768 never": (16, 1, 0),
+    "tilted 2432 never": (4, 0, 0),
 }
 
 

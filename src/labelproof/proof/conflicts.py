@@ -65,7 +65,7 @@ def _faults(
             by_size.setdefault(len(rows), []).append(i)
     proven: set[int] = set()
     for size, which in by_size.items():
-        at_once = 1 + 2_000_000 // size**2  # keeps the matrices of a stack to some 16 MB
+        at_once = 1 + 200_000 // size**2  # keeps the matrices of a stack in the processor's cache
         for start in range(0, len(which), at_once):
             some = which[start : start + at_once]
             systems = _float_systems(layer, sets.take(some), np.array([conflicts[i] for i in some]))

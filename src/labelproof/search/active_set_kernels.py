@@ -41,6 +41,8 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def solve_upper(R, c, q, r):  # pragma: no cover - compiled
     """Solve R r = c for the leading q×q triangle of R, four rows at a time, which do not wait for each other."""
+    for a in range(q):
+        r[a] = 1.0 / R[a, a]  # now, since rows would wait for a division
     a = q
     while a >= 4:
         a -= 4
@@ -52,17 +54,19 @@ def solve_upper(R, c, q, r):  # pragma: no cover - compiled
             s1 += row1[k] * known[k]
             s2 += row2[k] * known[k]
             s3 += row3[k] * known[k]
-        r[a + 3] = (c[a + 3] - s3) / R[a + 3, a + 3]
-        r[a + 2] = (c[a + 2] - s2 - R[a + 2, a + 3] * r[a + 3]) / R[a + 2, a + 2]
-        r[a + 1] = (c[a + 1] - s1 - R[a + 1, a + 2] * r[a + 2] - R[a + 1, a + 3] * r[a + 3]) / R[a + 1, a + 1]
-        s0 += R[a, a + 1] * r[a + 1] + R[a, a + 2] * r[a + 2] + R[a, a + 3] * r[a + 3]
-        r[a] = (c[a] - s0) / R[a, a]
+        r3 = (c[a + 3] - s3) * r[a + 3]
+        r2 = (c[a + 2] - s2 - R[a + 2, a + 3] * r3) * r[a + 2]
+        r1 = (c[a + 1] - s1 - R[a + 1, a + 3] * r3 - R[a + 1, a + 2] * r2) * r[a + 1]
+        r[a] = (c[a] - s0 - R[a, a + 3] * r3 - R[a, a + 2] * r2 - R[a, a + 1] * r1) * r[a]
+        r[a + 1] = r1
+        r[a + 2] = r2
+        r[a + 3] = r3
     while a > 0:
         a -= 1
         s0 = c[a]
         for b in range(a + 1, q):
             s0 -= R[a, b] * r[b]
-        r[a] = s0 / R[a, a]
+        r[a] *= s0
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)

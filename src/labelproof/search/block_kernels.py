@@ -6,11 +6,19 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.foundation.compilation import compiled, compiled_part, plain
-from labelproof.search.active_set_kernels import CONFLICT, SOLVED, active_set_scratch, continue_active_set, product
+from labelproof.search.active_set_kernels import (
+    CONFLICT,
+    SOLVED,
+    STOPPED,
+    active_set_scratch,
+    continue_active_set,
+    product,
+)
 
 __all__ = ["extend_working_set", "fill_slots", "search_block"]
 
 Array = npt.NDArray[Any]
+LEAST_STEPS = 40  # on the same rows, before all are looked at: the missing ones matter more than the last steps
 
 
 @compiled_part(_nrt=False, fastmath=True)
@@ -93,6 +101,7 @@ def search_block(
         np.zeros(n_slots, np.int64),
         np.zeros(n_slots, np.int64),
         np.empty(n_slots),
+        np.zeros(n_slots, np.bool_),
     )
     targets = np.ones(capacity)
     targets[: E.shape[1]] = 0.0
@@ -131,7 +140,7 @@ def fill_slots(
 ):  # pragma: no cover - compiled
     """Do what `search_block` says, in arrays that it has made: numba takes seconds to compile each kind of array."""
     outcome, points, rows, n_found, tight, multipliers = results
-    owner, G, ids, counts, is_in, QT, R, lam, active, q, n_steps, floors = slots
+    owner, G, ids, counts, is_in, QT, R, lam, active, q, n_steps, floors, is_open = slots
     targets, found, solved, points32, scores, of_active_set = scratch
     n_rows, m = A.shape
     n_sets, n_equal = E.shape[0], E.shape[1]
@@ -175,12 +184,13 @@ def fill_slots(
                 q[k],
                 floors[k],
                 1e-9,
-                max_steps - n_steps[k],
+                min(max_steps - n_steps[k], max(LEAST_STEPS, m // 4)),
                 multipliers[i],
                 of_active_set,
             )
             n_steps[k] += steps
-            if status == SOLVED:
+            is_open[k] = status == STOPPED and n_steps[k] < max_steps
+            if status == SOLVED or is_open[k]:
                 solved[n_solved] = k
                 n_solved += 1
                 continue
@@ -224,6 +234,8 @@ def fill_slots(
                 for a in range(new):
                     p = found[a]
                     counts[k] = _add_row(A, p, -1.0 if p < n_labels else 1.0, k, G, ids, is_in, counts[k])
+                continue
+            if worst >= limit and is_open[k]:  # the rows that it has are not done with
                 continue
             if worst >= limit and floors[k] < 1.0:  # float32 sees a violation among the rows that hold: make room
                 floors[k] = 1.0

@@ -7,6 +7,7 @@ coordinates: columns by powers of two, rows to unit norm. Neither changes which 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +16,16 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
 from labelproof.proof.sparse_weights import largest_of_rows
+from labelproof.search.dependences import LEAST_WIDTH, RowSample
 from labelproof.search.time_limits import STEPS_A_SECOND, OutOfTimeError, deadline_after, steps_before, stop_after
 
-__all__ = ["Guesses", "SearchSystem", "extra_columns", "hot_rows", "search", "search_one", "search_system"]
+__all__ = ["Guesses", "SearchSystem", "extra_columns", "hot_rows", "is_wide", "search", "search_one", "search_system"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 NUMBERS_AT_ONCE = 2**15  # of rows that are scaled together
+SECONDS_A_CUBE = 3e-10  # to look for a conflict by products of matrices; for width m, m³ as many
+MISSES = 3  # label sets of a block without such a conflict, after which others have to be in the majority
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,11 @@ class SearchSystem:
     def width(self) -> int:
         """Number of coordinates."""
         return self.rows.shape[1]
+
+    @cached_property
+    def sample(self) -> RowSample:
+        """Some of the rows, for conflicts of wide layers."""
+        return RowSample(self.rows, self.norms > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +208,8 @@ def search(
     limit = np.inf if time_limit is None else time_limit
     if system.is_smooth:
         guesses = _search_each(layer, system, sets, limit)
+    elif is_wide(layer, system, limit):
+        guesses = _search_wide(layer, system, sets, hot, limit)
     else:
         guesses = _search_block(layer, system, sets, hot, limit)
     if layer.rule == "sparsemax" and layer.is_cone:  # the search leaves out the sum, which is what an empty set breaks
@@ -240,6 +251,38 @@ def _search_block(
         return Guesses(outcome, points, [_row_numbers(layer, system, *one) for one in found], tight)
     numbers = system.numbers[places]
     return Guesses(outcome, points, [numbers[i, :count] for i, count in enumerate(counts.tolist())], tight)
+
+
+def is_wide(layer: OutputLayer, system: SearchSystem, time_limit: float) -> bool:
+    """Return whether conflicts are worth looking for before all else."""
+    has_equalities = len(system.fixed) > 0 or (layer.rule == "sparsemax" and not layer.is_cone)
+    return (
+        LEAST_WIDTH <= system.width < len(system.rows)
+        and not has_equalities
+        and time_limit > SECONDS_A_CUBE * system.width**3
+    )
+
+
+def _search_wide(layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float) -> Guesses:
+    """Search for conflicts in a sample of the rows, as long as there are any, and then as `_search_block` does."""
+    n = len(sets)
+    known: dict[int, Indices] = {}
+    for i, active in enumerate(sets):
+        places = system.sample.conflict(layer.n_labels, active)
+        if places is not None:
+            known[i] = places
+        elif i + 1 > MISSES + 2 * len(known):
+            break
+    left = [i for i in range(n) if i not in known]
+    rest = _search_block(layer, system, sets.take(left), hot, time_limit)
+    outcome, points, rows = np.zeros(n, np.int64), np.zeros((n, system.width)), [np.empty(0, np.int64)] * n
+    outcome[left], points[left] = rest.outcome, rest.points
+    for i, places in known.items():
+        rows[i] = system.numbers[places]
+        rest.tight[places] += 1
+    for i, numbers in zip(left, rest.rows, strict=True):
+        rows[i] = numbers
+    return Guesses(outcome, points, rows, rest.tight)
 
 
 def _search_each(layer: OutputLayer, system: SearchSystem, sets: LabelSets, time_limit: float) -> Guesses:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer
-from labelproof.search.propose import SearchSystem, search
+from labelproof.search.propose import SearchSystem, is_wide, search
 
 __all__ = ["settle_together"]
 
@@ -48,6 +48,11 @@ def settle_together(
 
 def _conflict_of(layer: OutputLayer, system: SearchSystem, labels: Indices, time_limit: float | None) -> Indices | None:
     """Return a proven conflict of some of these labels, all inactive, and perhaps of rows that are no label."""
+    limit = np.inf if time_limit is None else time_limit
+    if is_wide(layer, system, limit):
+        among = np.concatenate([labels, np.arange(layer.n_labels, len(system.rows))])
+        places = system.sample.conflict(layer.n_labels, np.empty(0, np.int64), among)
+        return None if places is None else _proven(layer, np.sort(system.numbers[places]))
     labels = labels[:: max(1, len(labels) // (LABELS_A_FEATURE * system.width))]
     if not len(labels):
         return None
@@ -65,7 +70,10 @@ def _conflict_of(layer: OutputLayer, system: SearchSystem, labels: Indices, time
     found = search(few, table, read_label_sets([[]], len(labels)), np.empty(0, np.int64), time_limit)
     if found.outcome[0] != 0:
         return None
-    rows = np.sort(found.rows[0])
+    return _proven(layer, np.sort(found.rows[0]))
+
+
+def _proven(layer: OutputLayer, rows: Indices) -> Indices | None:
     return rows if conflict_faults(layer, read_label_sets([[]], layer.n_labels), [rows]) == [None] else None
 
 
