@@ -48,6 +48,13 @@ def test_every_verb_has_help_with_an_example_and_json(verb):
     assert "--json" in result.stdout
 
 
+def test_help_shows_flags_without_a_type_and_paragraphs_as_wide_as_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = run("audit", "--help").stdout
+    assert "<bool>" not in shown + run("--help").stdout + run("data", "stats", "--help").stdout
+    assert "which relevant documents no query vector returns together." in shown
+
+
 def test_no_verb_is_wrong_use_and_shows_the_verbs():
     result = run()
     assert result.exit_code == 2
@@ -82,7 +89,7 @@ def test_help_imports_nothing_heavy():
 def test_wrong_use_is_one_sentence():
     assert_refused(run("verify", "W.npy"), "Missing option '--labels'")
     assert_refused(run("verfy"), "Did you mean 'verify'?")
-    assert_refused(run("count", "many", "2"), "Invalid value for 'n_labels'")
+    assert_refused(run("count", "many", "2"), "Invalid value for 'LABELS'")
 
 
 def test_compiling_is_announced_once(capsys):

@@ -53,6 +53,16 @@ def test_the_terminal_tells_what_cannot_be_predicted_and_why(folder):
     assert "every verdict with a proof" in shown
 
 
+def test_the_command_for_what_was_not_tested_names_the_paths_that_were_given(folder):
+    Path("in here").mkdir()
+    for name in ("W.npz", "Y.txt"):
+        Path(name).rename(Path("in here", name))
+    result = run("in here/W.npz", "--labels", "in here/Y.txt", "-o", "audit")
+    command = "labelproof audit {}W.npz{} --labels {}Y.txt{} --features F.npy --calibration C.npy"
+    assert command.format("'in here/", "'", "'in here/", "'") in result.stdout
+    assert command.format("", "", "", "") in Path("audit/report.html").read_text()  # which may be passed on
+
+
 def test_labels_by_name_come_from_a_table(folder):
     found = answer("W.npz", "--labels", "data.csv", "--label-names", "names.txt")
     assert found["data"]["examples"] == 3

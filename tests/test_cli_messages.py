@@ -32,7 +32,7 @@ def test_a_guessed_separator_is_told_and_stays_with_the_model(folder):
     result = train("-o", "run")
     assert result.exit_code == 0, result.output
     assert (
-        "note: labels are split at ',', which gives 3 of them in place of 6; --separator says at what" in result.stderr
+        "note: labels are split at ',', which gives 3 of them in place of 6; --separator names another" in result.stderr
     )
     model = load_model("run")
     assert model.label_names == ("ant", "bee", "cat")
@@ -43,7 +43,7 @@ def test_a_guessed_separator_is_told_and_stays_with_the_model(folder):
 
 def test_doubtful_labels_are_refused_in_the_words_of_the_command_line(folder):
     Path("data.csv").write_text("text,labels\n" + "".join(f'x,"{a}, {b}"\n' for a in "abc" for b in "uvw"))
-    assert_refused(train("-o", "run"), "--separator must say what stands between labels, or ';|' that names stay whole")
+    assert_refused(train("-o", "run"), "--separator is needed, ',' to split them or ';|' to keep them whole")
     assert not Path("run").exists()
 
 
@@ -63,7 +63,7 @@ def test_columns_are_named_in_the_words_of_the_command_line(folder):
 
 
 def test_options_are_named_as_at_the_command_line(folder):
-    assert_refused(train("-o", "run", "--metric", "best"), "error: --metric: name must be a metric's name, got 'best'")
+    assert_refused(train("-o", "run", "--metric", "best"), "error: --metric: expected the name of a metric, got 'best'")
     assert_refused(
         run("train", "--data", "data.csv", "-o", "run", "--budget", "soon"), "error: --budget: budget must be"
     )

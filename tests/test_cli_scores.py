@@ -77,7 +77,7 @@ def test_rules_that_need_to_know_the_scores_are_compared_where_they_are_told(fol
     ("words", "message"),
     [
         (("--rule", "best"), "--rule must be one of global threshold, per-label thresholds"),
-        (("--metric", "micro-f"), "name must be a metric's name, got 'micro-f'"),
+        (("--metric", "micro-f"), "expected the name of a metric, got 'micro-f'"),
         (("--metric", "macro-auroc"), "metric must be one of label sets, such as 'micro-f1', got 'macro-auroc'"),
         (("--folds", "1"), "cv must be a whole number of at least 2, got 1"),
         (("--folds", "40"), "y_true must have at least 80 examples for 40 folds, got 60"),
@@ -146,7 +146,7 @@ def test_a_metric_below_what_was_required_exits_with_1(folder):
         (("--rule", "S.npy", "--threshold", "0.5"), "one of --rule and --threshold may be given, got both"),
         (("--fail-under", "0.5"), "--fail-under with micro-f1 needs --rule or --threshold, got neither"),
         (("--threshold", "nan"), "threshold must be a finite number, got nan"),
-        (("--metric", "f"), "name must be a metric's name, got 'f'"),
+        (("--metric", "f"), "expected the name of a metric, got 'f'"),
     ],
 )
 def test_evaluate_refuses_what_makes_no_sense(folder, words, message):

@@ -365,7 +365,7 @@ def test_sparse_rows_become_batches_of_the_width_of_the_model():
 
 
 def test_what_is_no_model_is_refused(here, tmp_path):
-    refused(run("predict", tmp_path, "data.csv"), "config.json: no such file, expected the folder of a model")
+    refused(run("predict", tmp_path, "data.csv"), "expected the folder of a model, got no config.json in it")
 
 
 def test_a_summary_needs_a_place_for_the_predictions(here):

@@ -249,7 +249,7 @@ REFUSED = [
     ("Y.csv", "cat,dog,fish\n1,2,0\n", "Y.csv, line 2: expected 0 or 1 in the label column 'dog', got '2'"),
     ("Y.csv", "cat,dog,fish\n1,0\n", "Y.csv, line 2: expected 3 fields, got 2"),
     ("Y.csv", "cat,cat,fish\n1,0,1\n", "Y.csv, line 1: expected different column names, got 'cat' twice"),
-    ("Y.csv", "1,0\n0,1\n", "Y.csv: labels must have shape (n_sets, 3)"),
+    ("Y.csv", "1,0\n0,1\n", "Y.csv: expected 3 columns of 0 and 1, one for each label"),
     ("Y.csv", "1,0,1\n0,1\n", "Y.csv: expected rows of 0 and 1: the number of columns changed"),
     ("Y.csv", "\n", "Y.csv: expected rows of 0 and 1, got an empty file"),
     ("Y.csv", "labels\n0;1;0\n", "Y.csv, line 2: expected the numbers of the labels, got a row of 0 and 1"),

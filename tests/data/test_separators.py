@@ -60,7 +60,7 @@ def test_names_that_may_be_so_stay_whole(tmp_path, cells):
 )
 def test_what_nobody_could_tell_is_refused_with_the_remedy(tmp_path, cells):
     path = write(tmp_path / "a.csv", cells)
-    with pytest.raises(DataFormatError, match=r"a.csv: every row has one label, .* separator= must say what stands"):
+    with pytest.raises(DataFormatError, match=r"a.csv: every row has one label, .* separator= is needed"):
         load_dataset(path)
     assert set(load_dataset(path, separator=";|").label_names) == set(cells)
 

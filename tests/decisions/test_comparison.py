@@ -101,7 +101,7 @@ def test_without_matplotlib_the_picture_says_what_is_missing(tmp_path, monkeypat
         ({"cv": 1}, "cv must be a whole number of at least 2, got 1"),
         ({"cv": 200}, "y_true must have at least 400 examples for 200 folds, got 200"),
         ({"inner_cv": -1}, "inner_cv must be a whole number of at least 0, got -1"),
-        ({"metric": "f"}, "name must be a metric's name"),
+        ({"metric": "f"}, "expected the name of a metric"),
         ({"rules": []}, "rules must be at least one"),
         ({"rules": [TopK(1), TopK(1)]}, "no two with the same options"),
         ({"rules": [max]}, "rules must be decision rules, got <built-in"),

@@ -169,7 +169,7 @@ def test_there_is_no_default_for_what_scores_are():
         (Threshold("0.5"), "threshold must be a finite number, got '0.5'"),
         (Threshold(np.nan), "threshold must be a finite number, got nan"),
         (Threshold(True), "threshold must be a finite number, got True"),
-        (Threshold(metric="micro-f"), "name must be a metric's name, got 'micro-f'"),
+        (Threshold(metric="micro-f"), "expected the name of a metric, got 'micro-f'"),
         (Threshold(metric=None), "metric must be the name of a metric, such as 'micro-f1', got None"),
         (Threshold(scores="sigmoid"), "scores must be 'logits' or 'probabilities', got 'sigmoid'"),
         (PerLabelThreshold(metric="samples-f1"), "to be tuned label by label, got 'samples-f1'"),

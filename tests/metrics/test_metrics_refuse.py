@@ -227,8 +227,8 @@ def test_an_unknown_name_lists_the_nearest(name, near):
 
 
 def test_a_name_like_no_other_lists_none():
-    refuse("name must be a metric's name, got '??'", metrics.by_name, "??")
-    refuse("name must be a metric's name, got 5…", metrics.by_name, 5)
+    refuse("expected the name of a metric, got '??'", metrics.by_name, "??")
+    refuse("expected the name of a metric, got 5…", metrics.by_name, 5)
 
 
 # --- streams and evaluation -------------------------------------------------------------------------------

@@ -248,7 +248,10 @@ def test_a_version_that_is_none_is_refused(copied, version):
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):
-    refused(tmp_path, "config.json: no such file, expected the folder of a model")
+    refused(tmp_path, "expected the folder of a model, got no config.json in it")
+    refused(tmp_path / "nowhere", "nowhere: expected the folder of a model, got no such folder")
+    (tmp_path / "w.npy").write_bytes(b"")
+    refused(tmp_path / "w.npy", "w.npy: expected the folder of a model, got a file")
     (tmp_path / "config.json").write_text('{"format": "another"}')
     refused(tmp_path, "expected the format 'labelproof model', got another file")
     (tmp_path / "config.json").write_text('{"format')

@@ -47,7 +47,7 @@ def test_what_is_ours_to_set_is_no_option():
 def test_values_that_make_no_sense_are_refused_with_their_place():
     refused({"trainer": {"epochs": 0}}, "trainer.epochs: input should be greater than or equal to 1, got 0")
     refused({"trainer": {"lr": float("nan")}}, "trainer.lr")
-    refused({"trainer": {"monitor": "micro-f"}}, "trainer.monitor: name must be a metric's name")
+    refused({"trainer": {"monitor": "micro-f"}}, "trainer.monitor: expected the name of a metric")
     refused({"data": {"validation": 1.0}}, "data.validation")
     refused({"head": {"kind": "dft", "slack": -1}}, "head.slack")
     refused({"loss": {"kind": "sigmoid-f1", "beta": -1.0}}, "loss: beta must be positive")

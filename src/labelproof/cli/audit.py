@@ -267,7 +267,7 @@ def audit(
     if as_json:
         print_json(summary_of(found, output))
     else:
-        print_audit(found.document)
+        print_audit(found.document, model=str(model), source=source)
         if output is not None:
             console().print(f"\nReport: {output / 'report.html'}. To prove the verdicts again:", soft_wrap=True)
             console().print(

@@ -1,5 +1,6 @@
 """What the terminal shows first of an audit on real inputs: the bar, examples beyond it, pairs apart, dead labels."""
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -69,11 +70,18 @@ def _about_the_bar(facts: "StretchFacts") -> str:
     return text
 
 
-def print_not_tested(document: "AuditDocument") -> None:
-    """Print what the audit does not tell, each with its command."""
+def print_not_tested(document: "AuditDocument", *, model: str, source: str) -> None:
+    """Print what the audit does not tell, each with its command.
+
+    The document calls model and data by short names, so that it can be passed on; here the command names the paths
+    that were given and can be run as printed.
+    """
+    given = {document["layer"]["model"]: model, document["data"]["name"]: source}
     for one in document["not_tested"]:
+        program, verb, *words = shlex.split(one["command"])
+        command = shlex.join([program, verb, *(given.get(word, word) for word in words)])
         console().print(Text(f"Not tested: {_printable(one['what'])}"))
-        console().print(Text(f"  {_printable(one['command'])}\n"), soft_wrap=True)
+        console().print(Text(f"  {_printable(command)}\n"), soft_wrap=True)
 
 
 def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = MOST_NAMES) -> str:

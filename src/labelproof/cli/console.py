@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from labelproof.errors import LabelproofError
 
-__all__ = ["Verbs", "console", "percent", "plural", "print_json", "printable", "progress_wanted", "table"]
+__all__ = ["Group", "Verbs", "console", "percent", "plural", "print_json", "printable", "progress_wanted", "table"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
@@ -25,7 +25,29 @@ _KEYWORD = re.compile(r"(?<![\w.-])(text|labels|features|separator|format|split|
 NO_READER = 141  # what a shell reports for a program whose output is no longer read: 128 + SIGPIPE
 
 
-class Verbs(TyperGroup):
+class Group(TyperGroup):
+    """Verbs whose help fits any terminal: paragraphs without line breaks, and flags without a type."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a verb."""
+        verb = super().get_command(ctx, cmd_name)
+        return None if verb is None else _with_plain_help(verb, ctx)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help of the group itself."""
+        _with_plain_help(self, ctx)
+        super().format_help(ctx, formatter)
+
+
+def _with_plain_help(verb: Any, context: Any) -> Any:
+    verb.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in (verb.help or "").split("\n\n"))
+    for option in [*verb.params, verb.get_help_option(context)]:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""  # typer writes <bool>, as if the flag took a value
+    return verb
+
+
+class Verbs(Group):
     """The verbs of the command line; wrong use and bad input end in one sentence and the exit code 2, Ctrl-C in 130.
 
     A verb that can go on after Ctrl-C raises KeyboardInterrupt with the words that say how.

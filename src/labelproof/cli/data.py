@@ -1,13 +1,13 @@
 """labelproof data: the figures of a data set, and its conversion into other formats."""
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.console import Group, console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.data_options import DataFormat, LabelColumns, LabelSeparator, TextColumns, one_or_many
 from labelproof.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["data"]
 
-data = typer.Typer(help="Describe or convert a data set.", context_settings={"help_option_names": ["-h", "--help"]})
+data = typer.Typer(
+    cls=Group, help="Describe or convert a data set.", context_settings={"help_option_names": ["-h", "--help"]}
+)
 
 Source = Annotated[
     str,
@@ -25,30 +27,16 @@ Source = Annotated[
         show_default=False,
     ),
 ]
-Format = Annotated[
-    str | None, typer.Option("--format", help="Format of PATH; by default recognised by its name.", show_default=False)
-]
-Text = Annotated[
-    list[str] | None, typer.Option("--text", metavar="COLUMN", help="Column of the text; several are joined.")
-]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option("--labels", metavar="COLUMN", help="Column of the labels, or several columns of 0 and 1."),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(help="Separator of labels in a string; by default ; or |.", show_default=False),
-]
 Part = Annotated[str | None, typer.Option(help="Only this part of the split, such as train.", show_default=False)]
 
 
 @data.command(epilog="Example: labelproof data stats train.csv --text comment --labels tags --picture labels.png")
 def stats(
     source: Source,
-    format: Format = None,  # noqa: A002
-    text: Text = None,
-    labels: Labels = None,
-    separator: Separator = None,
+    format: DataFormat = None,  # noqa: A002
+    text: TextColumns = None,
+    labels: LabelColumns = None,
+    separator: LabelSeparator = None,
     part: Part = None,
     picture: Annotated[
         Path | None,
@@ -90,10 +78,10 @@ def convert(
             metavar="OUT", help="File to write: .jsonl, .npz, .svm, .txt (XMC) or .parquet.", show_default=False
         ),
     ],
-    format: Format = None,  # noqa: A002
-    text: Text = None,
-    labels: Labels = None,
-    separator: Separator = None,
+    format: DataFormat = None,  # noqa: A002
+    text: TextColumns = None,
+    labels: LabelColumns = None,
+    separator: LabelSeparator = None,
     part: Part = None,
     drop_rare: Annotated[
         int, typer.Option(metavar="B", help="Drop labels with fewer than B training examples.", min=0)
@@ -131,8 +119,8 @@ def convert(
 def _load(
     source: str,
     format: str | None,  # noqa: A002
-    text: Sequence[str] | None,
-    labels: Sequence[str] | None,
+    text: list[str] | None,
+    labels: list[str] | None,
     separator: str | None,
     part: str | None,
 ) -> "Dataset":
@@ -146,7 +134,7 @@ def _load(
             source,
             format=format,
             text=text or None,
-            labels=labels[0] if labels and len(labels) == 1 else labels or None,
+            labels=one_or_many(labels),
             separator=separator,
         )
     return examples if part is None else examples.part(part)

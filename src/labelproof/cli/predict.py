@@ -22,7 +22,9 @@ __all__ = ["predict"]
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Folder of the model, or of its run.", show_default=False)],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Folder of the model, or of its run.", show_default=False)
+    ],
     source: Annotated[
         Path,
         typer.Argument(

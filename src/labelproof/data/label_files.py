@@ -161,7 +161,7 @@ def _is_xmc(path: Path) -> bool:
 
 
 def _data_set(source: Any, part: str | None, columns: Sequence[str]) -> Any:
-    from labelproof.data.loading import load_dataset
+    from labelproof.data.loading import OR_NAMED, load_dataset
 
     path = Path(source)
     if not path.exists() and (path.suffix or path.parent != Path()):
@@ -170,7 +170,8 @@ def _data_set(source: Any, part: str | None, columns: Sequence[str]) -> Any:
     try:
         data = load_dataset(path if path.exists() else str(source), **({"labels": labels} if columns else {}))  # type: ignore[arg-type]
     except DataFormatError as error:
-        raise DataFormatError(str(error).replace("labels=", "--label-column")) from error
+        told = str(error).removesuffix(OR_NAMED)  # no verb that reads label sets has that option
+        raise DataFormatError(told.replace("labels=", "--label-column")) from error
     if part is None:
         return data
     _require_part(part, data.parts, path.name)

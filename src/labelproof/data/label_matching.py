@@ -105,6 +105,8 @@ def match_table(
         return match_dataset(Dataset(table.matrix, own), names, n_labels, apart=apart)
     width = table.matrix.shape[1] if table.matrix.ndim == 2 else 0
     given = len(names) if names is not None else n_labels
+    if given is not None and table.matrix.ndim == 2 and width != given:
+        raise ValueError(f"expected {given} columns of 0 and 1, one for each label of the model or scores, got {width}")
     sets = read_label_sets(table.matrix, width if given is None else given)
     if own is None:
         return MatchedSets(sets, None if names is None else tuple(names))

@@ -38,6 +38,7 @@ ENDINGS = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
 }
+OR_NAMED = "; otherwise give format="
 PAIRS = ("arff", "npz", "xmc", "xmc-json")
 
 
@@ -236,7 +237,8 @@ def _guess(paths: tuple[Path, ...], limits: Limits) -> str:
         words = next(iter(read_lines(path, limits)), (1, ""))[1].split()
         if len(words) == 4 - len(paths) and all(word.isdecimal() for word in words):
             return "xmc"
-    raise DataFormatError(f"{path.name}: expected a file name that shows its format; otherwise give format=")
+    known = f"{', '.join(ENDINGS)}, .json or .txt of XMC"
+    raise DataFormatError(f"{path.name}: expected a file name that shows its format ({known}){OR_NAMED}")
 
 
 def _guess_json(path: Path, limits: Limits) -> str:

@@ -71,7 +71,7 @@ def split_if_clear(data: Dataset) -> Dataset:
             found = _split(data, separator)
             warnings.warn(
                 f"labels are split at {separator!r}, which gives {found.n_labels} of them in place of {len(names)}; "
-                f"separator= says at what, {USUAL!r} that names stay whole",
+                f"separator= names another separator, {USUAL!r} keeps names whole",
                 SeparatorGuess,
                 stacklevel=2,
             )
@@ -80,7 +80,7 @@ def split_if_clear(data: Dataset) -> Dataset:
             example = next(name for name in names if separator in name)
             raise ValueError(
                 f"every row has one label, and {evidence.n_composed} of {len(names)} names contain {separator!r}, as "
-                f"{example[:60]!r}: separator= must say what stands between labels, or {USUAL!r} that names stay whole"
+                f"{example[:60]!r}: separator= is needed, {separator!r} to split them or {USUAL!r} to keep them whole"
             )
     return data
 

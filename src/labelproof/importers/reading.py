@@ -81,7 +81,7 @@ def read_layer(
     except LabelproofError:
         raise
     except ValueError as error:
-        raise ModelFormatError(f"{name}: {error}") from error
+        raise ModelFormatError(f"{name}: {str(error).removesuffix(f' ({name})')}") from error  # named once
 
 
 def _read(path: Path, weight_key: str | None, bias: Any, n_labels: int | None) -> ImportedLayer:

@@ -52,14 +52,14 @@ def by_name(name: str, *, propensity: Any = None, edges: Any = None) -> Metric:
     0.6666666666666666
     >>> by_name("micro-f-1")
     Traceback (most recent call last):
-    ValueError: name must be a metric's name, got 'micro-f-1'; the nearest are micro-f1, micro-f2, macro-f1
+    ValueError: expected the name of a metric, got 'micro-f-1'; the nearest are micro-f1, micro-f2, macro-f1
     """
     metric = _plain(name) or _averaged(name, edges) or _at_k(name, propensity)
     if metric is None:
         averages = [known for known in names() if known in {f"{average}-{name}" for average in _AVERAGES}]
         near = averages or difflib.get_close_matches(str(name), list(names()), n=3, cutoff=0.3)
         hint = f"; the nearest are {', '.join(near)}" if near else ""
-        raise ValueError(f"name must be a metric's name, got {name!r}{hint}")
+        raise ValueError(f"expected the name of a metric, got {name!r}{hint}")
     return metric
 
 

@@ -200,7 +200,8 @@ def read_json(folder: Path, name: str) -> Any:
     """Read a file of a model."""
     path = folder / name
     if not path.exists():
-        raise ModelFormatError(f"{path}: no such file, expected the folder of a model")
+        got = "a file" if folder.is_file() else f"no {name} in it" if folder.is_dir() else "no such folder"
+        raise ModelFormatError(f"{folder}: expected the folder of a model, got {got}")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

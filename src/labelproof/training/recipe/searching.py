@@ -77,7 +77,7 @@ class _Desk:
     def _note(self, candidate: Candidate) -> None:
         self.found.candidates.append(candidate)
         left = self.budget.left()
-        rest = "" if np.isinf(left) else f"; {max(left, 0):.0f} s are left"
+        rest = f"; {left:.0f} s are left" if 0 < left < np.inf else ""
         self.say(f"{candidate.name}: log loss {candidate.loss:.5f}, {candidate.seconds:.1f} s{rest}")
 
     def _try_grid(self, plan: ViewPlan) -> None:
