@@ -146,6 +146,7 @@ def test_a_pipeline_is_run_on_the_data_it_was_trained_on(data, pipeline):
     facts = found.document["stretch"]
     assert facts["bar"]["n"] + facts["examples"] == 900
     assert facts["source"] == "a random half of topics.jsonl"
+    assert "no training part is marked" in facts["held_out"]
     assert facts["predicted"] == 900
     assert scipy.sparse.issparse(found.inputs.examples)
     assert found.document["label_names"] == list(data.label_names)

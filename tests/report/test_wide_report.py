@@ -63,7 +63,9 @@ def test_the_figure_is_the_stretch_with_the_bar(wide, page):
     facts = wide["stretch"]
     assert f"Orange: {facts['beyond_examples']:,} examples beyond it." in page.text
     assert "≤ 1 %" in page.text
-    assert f"of them were predicted exactly, among {facts['predicted']:,} inputs outside any training part" in page.text
+    assert (
+        f"of them were predicted exactly, among {facts['predicted']:,} inputs not marked as training data" in page.text
+    )
 
 
 def test_examples_pairs_and_dead_labels_are_called_by_name(wide, page):

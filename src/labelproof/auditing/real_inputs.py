@@ -154,7 +154,8 @@ def choose_rows(data: Dataset, part: str | None, name: str, *, alpha: float, mos
         every = rng.permutation(np.flatnonzero(judged))
         half = len(every) // 2
         examples, held_out = np.sort(every[half:][:most]), np.sort(every[:half][:MOST_HELD_OUT])
-        sources = f"a random half of {name}", f"the other half of {name}"
+        untold = "no training part is marked, so the bar holds only if the model has learned from none of them"
+        sources = f"a random half of {name}", f"the other half of {name}; {untold}"
     needed = _too_few(len(held_out), alpha)
     if needed is not None:
         rest = examples if training.any() else _sample(judged, most, rng)

@@ -64,7 +64,7 @@ def _about_the_bar(facts: "StretchFacts") -> str:
         text += (
             f" At most the {percent(inside, facts['all_examples'])} within the bar plus "
             f"{100 * bar['alpha']:.10g} % can be exact matches; here {percent(facts['exact'], facts['predicted'])} of "
-            f"{facts['predicted']:,} inputs outside any training part were predicted exactly, "
+            f"{facts['predicted']:,} inputs not marked as training data were predicted exactly, "
             f"{facts['exact_beyond'] or 0:,} of them beyond."
         )
     return text

@@ -105,7 +105,7 @@ def stretch_figures(facts: StretchFacts, data: Group) -> tuple[Figure, ...]:
         text = f"of its predictions are such sets, all together ({100 * bar['confidence']:g} % confidence)"
         figures.append(Figure(f"≤ {100 * bar['alpha']:g} %", text))
     if facts["exact_beyond"] is not None and beyond:
-        text = f"of them were predicted exactly, among {facts['predicted']:,} inputs outside any training part"
+        text = f"of them were predicted exactly, among {facts['predicted']:,} inputs not marked as training data"
         figures.append(Figure(f"{facts['exact_beyond']:,}", text))
     if facts["n_apart"] is not None:
         text = f"of {facts['n_pairs']:,} label pairs of the data are combined by no mixture of inputs"
