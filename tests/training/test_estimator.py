@@ -40,6 +40,19 @@ def classifier(**options):
     return MultiLabelClassifier(**{"head": "dft", "slack": 5, "epochs": 10, "random_state": 0} | options)
 
 
+@pytest.mark.parametrize("y", [[["a"], ["b"]], [["a"], ["a", "b"]], [[0], [0, 1]], [{"a"}, {"b"}]])
+def test_lists_of_labels_are_refused_with_the_way_out(y):
+    for X in (["one text", "another"], np.eye(2)):
+        with pytest.raises(ValueError, match=r"got lists of labels such as .*MultiLabelBinarizer"):
+            MultiLabelClassifier().fit(X, y)
+
+
+def test_texts_take_label_sets_as_nested_lists():
+    texts = ["a cat", "a dog", "cat and dog", "no pet"] * 6
+    fitted = MultiLabelClassifier(budget="fast").fit(texts, [[1, 0], [0, 1], [1, 1], [0, 0]] * 6)
+    assert fitted.predict(texts[:2]).shape == (2, 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{"head": "dft", "epochs": 12, "lr": 0.05}, {"budget": "fast"}])
 def test_the_checks_of_scikit_learn_pass(options):

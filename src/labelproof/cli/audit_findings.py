@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, plural
+from labelproof.cli.console import console, percent, plural, printable
 from labelproof.foundation.wording import at_least, separator
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def print_findings(document: "AuditDocument") -> None:
         times = "never" if one["lower"] is None else f"{at_least(one['lower'])} ×"
         name = some_names(document, one["labels"], most=8)
         out.print(Text(f"\n  {times}  {name} ({plural(one['examples'], 'example')})", style="bold"))
-        out.print(Text(f"    {_printable(one['sentence'])}"))
+        out.print(Text(f"    {printable(one['sentence'])}"))
     if facts["n_pairs"]:
         share = percent(facts["n_apart"] or 0, facts["n_pairs"])
         out.print(
@@ -80,8 +80,8 @@ def print_not_tested(document: "AuditDocument", *, model: str, source: str) -> N
     for one in document["not_tested"]:
         program, verb, *words = shlex.split(one["command"])
         command = shlex.join([program, verb, *(given.get(word, word) for word in words)])
-        console().print(Text(f"Not tested: {_printable(one['what'])}"))
-        console().print(Text(f"  {_printable(command)}\n"), soft_wrap=True)
+        console().print(Text(f"Not tested: {printable(one['what'])}"))
+        console().print(Text(f"  {printable(command)}\n"), soft_wrap=True)
 
 
 def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = MOST_NAMES) -> str:
@@ -89,8 +89,4 @@ def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = 
     names = [document["label_names"][i] for i in labels[:most]]
     if len(labels) > most:
         names.append(f"{len(labels) - most} more")
-    return _printable(separator(names).join(names))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return printable(separator(names).join(names))

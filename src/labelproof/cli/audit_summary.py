@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelproof.cli.audit_findings import print_findings, print_not_tested, some_names
-from labelproof.cli.console import console, percent, plural, table
+from labelproof.cli.console import console, percent, plural, printable, table
 
 if TYPE_CHECKING:
     from labelproof.auditing import Audit, AuditDocument
@@ -50,7 +50,7 @@ def print_audit(document: "AuditDocument", *, model: str, source: str) -> None:
     """Print what a person wants to know first; model and source (the data) are as they were given."""
     out, layer, data = console(), document["layer"], document["groups"][0]
     bad = data["unargmaxable"] or document["outside"] or (document["stretch"] or {"beyond_sets": 0})["beyond_sets"]
-    out.print(Text(_printable(document["headline"]), style="bold red" if bad else "bold green"))
+    out.print(Text(printable(document["headline"]), style="bold red" if bad else "bold green"))
     print_findings(document)
     for one in document["advice"]:
         out.print(f"• {one['title']}. {one['text']}")
@@ -154,7 +154,3 @@ def _print_requirements(document: "AuditDocument") -> None:
     if required["fail_under"] is not None:
         out.print(f"{required['share']:.4f} of the label sets can be predicted, {required['fail_under']} required.")
     out.print("Requirements met." if required["passed"] else "Requirements NOT met.")
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "�" for c in text)

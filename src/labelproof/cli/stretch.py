@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.console import console, percent, plural, print_json, printable, progress_wanted, table
 from labelproof.cli.engines import connected
 from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.kept_parts import kept_beside
@@ -247,4 +247,4 @@ def _print_pairs(together: "PairStretch", dead: "list[DeadLabel]", names: Sequen
 
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:MOST_NAMES]) + (f", {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
-    return "".join(c if c.isprintable() else "�" for c in shown) or "(none)"
+    return printable(shown) or "(none)"

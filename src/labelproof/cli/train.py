@@ -253,7 +253,7 @@ def _print_tried(fitted: "Fitted") -> None:
         scores = (f"{row[name]:.4f}" for name in ("micro-f1", "macro-f1", "precision@1"))
         lines.add_row(row["member"], *scores, f"{row['log loss']:.5f}", f"{row['seconds']:.1f}")
     out.print(lines)
-    metric = fitted.config.head.options.get("metric", "micro-f1")
+    metric = fitted.config.head.metric or "micro-f1"
     out.print(f"Each F1 above is with thresholds tuned for it; the metrics below are with those for {metric}.")
     for note in fitted.notes:
         out.print(note)

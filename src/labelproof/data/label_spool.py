@@ -54,7 +54,7 @@ def label_sets_on_disk(
     n_labels
         How many labels the model has.
     scratch
-        Folder of the scratch file, which takes four bytes a label and eight a set; default: that of temporary files.
+        Folder of the scratch file, which takes four bytes per label and eight per set; default that of temporary files.
 
     Returns
     -------

@@ -242,7 +242,7 @@ def _guess(paths: tuple[Path, ...], limits: Limits) -> str:
 
 
 def _guess_json(path: Path, limits: Limits) -> str:
-    """Return whether a file is one list, or has an object a line, of the XMC repository or others."""
+    """Return whether a file is one list, or has one object per line, of the XMC repository or others."""
     if first_character(path, limits) == "[":
         return "json"
     first = next(iter(iter_objects(path, limits)), ("", {}))[1]

@@ -2,7 +2,7 @@
 
 With tp true positives at hand, one more false positive never helps a metric, so an optimal cut lies just below the
 score of a positive, or above all scores. It is enough to know, for each positive of a label, how many of the label's
-scores are at least as large: for n examples and m positives that takes O((n + m) log m) a label, without sorting the
+scores are at least as large: for n examples and m positives that takes O((n + m) log m) per label, without sorting the
 n scores.
 """
 

@@ -31,7 +31,7 @@ from labelproof.training.loop import train
 from labelproof.training.module import TrainingModule
 from labelproof.training.recipe.fitting import rule_for
 from labelproof.training.scoring import batch_logits, to_probabilities
-from labelproof.training.targets import Classes, LabelSets, read_targets
+from labelproof.training.targets import Classes, LabelSets, as_array, label_names, read_targets
 
 __all__ = ["MultiLabelClassifier"]
 
@@ -175,7 +175,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         columns = getattr(y, "columns", None)
         X, y = self._validated(X, y, reset=True)
         scheme = read_targets(y)
-        names = _label_names(scheme, columns)
+        names = label_names(scheme, columns)
         config = self._config(scheme, self._seed())
         self._keep(scheme, fit(config, _dataset(X, scheme.labels(y), names), progress=self.verbose))
         self._module: TrainingModule | None = None
@@ -295,6 +295,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        y = as_array(y)
         if self.head == "auto" and _are_texts(X):
             check_consistent_length(X, y)
             return read_texts(X), y
@@ -360,7 +361,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _start(self, X: Any, y: Any, classes: Any) -> TrainingModule:
         """Make a model with untrained weights, for `partial_fit`."""
         scheme = read_targets(y, classes=classes)
-        names = _label_names(scheme, None)
+        names = label_names(scheme, None)
         config = self._config(scheme, self._seed())
         config = config.model_copy(update={"trainer": config.trainer.model_copy(update={"epochs": 1})})
         with torch.random.fork_rng():
@@ -382,13 +383,6 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
 def _as_dict(choice: str | Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": choice} if isinstance(choice, str) else dict(choice)
-
-
-def _label_names(scheme: LabelSets | Classes, columns: Any) -> tuple[str, ...]:
-    if isinstance(scheme, Classes):
-        return tuple(map(str, scheme.classes[1:] if scheme.is_binary else scheme.classes))
-    given = () if columns is None else tuple(map(str, columns))
-    return given if len(set(given)) == scheme.n_labels else tuple(map(str, range(scheme.n_labels)))
 
 
 def _dataset(X: Any, labels: Any, names: tuple[str, ...]) -> Dataset:

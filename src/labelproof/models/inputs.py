@@ -74,7 +74,7 @@ def iter_inputs(
     ----------
     path
         A table (.csv, .tsv, .jsonl, .json, plain or compressed, or .parquet), a text file with one text or image file
-        a line (.txt), a matrix of features (.npy, .npz), a data set (.npz), or any format that
+        per line (.txt), a matrix of features (.npy, .npz), a data set (.npz), or any format that
         `labelproof.data.iter_examples` reads.
     kind
         Of the encoder.

@@ -100,20 +100,7 @@ def fit(
         torch.manual_seed(config.trainer.seed)
         module, config = build_module(config, parts.training, progress=progress)
         examples = _examples(module.encoder, parts, config.encoder.kind)
-        if config.head.kind == "svm":
-            config, history = _solve(config, module, examples, progress=progress)
-        elif config.trainer.optimizer == "lbfgs":
-            history = solve_lbfgs(module.encoder, module.head, module.loss, examples["training"], config.trainer)
-        else:
-            history = train(
-                module,
-                examples["training"],
-                examples.get("validation"),
-                config.trainer,
-                folder=folder,
-                resume=resume,
-                progress=progress,
-            )
+        config, history = _train(config, module, examples, folder=folder, resume=resume, progress=progress)
     module.eval()
     rule = _new_rule(config, parts.training)
     if needs_held_out:
@@ -237,6 +224,25 @@ def build_module(
     loss = build_loss(config.loss.kind, config.loss.options, n_labels=training.n_labels)
     rule = _new_rule(config, training)
     return TrainingModule(encoder, head, loss, rule, config.trainer, training.n_labels), config
+
+
+def _train(
+    config: TrainConfig,
+    module: TrainingModule,
+    examples: dict[str, Examples],
+    *,
+    folder: Path | None,
+    resume: bool,
+    progress: bool,
+) -> tuple[TrainConfig, list[Row]]:
+    """Train the module by the solver or the batches that the configuration asks for; return it with what was chosen."""
+    training, validation = examples["training"], examples.get("validation")
+    if config.head.kind == "svm":
+        return _solve(config, module, examples, progress=progress)
+    if config.trainer.optimizer == "lbfgs":
+        return config, solve_lbfgs(module.encoder, module.head, module.loss, training, config.trainer)
+    how: dict[str, Any] = {"folder": folder, "resume": resume, "progress": progress}
+    return config, train(module, training, validation, config.trainer, **how)
 
 
 def _solve(

@@ -1,5 +1,6 @@
 """What a scikit-learn user gives as y, and gets back in the same form: label sets, or one class for each example."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from labelproof.decisions import Rule
 
-__all__ = ["Classes", "LabelSets", "read_targets"]
+__all__ = ["Classes", "LabelSets", "as_array", "label_names", "read_targets"]
 
 Floats = npt.NDArray[Any]
 
@@ -109,6 +110,30 @@ class Classes:
         return p / np.maximum(p.sum(axis=1, keepdims=True), np.finfo(p.dtype).tiny)
 
 
+def as_array(y: Any) -> Any:
+    """Return y, as an array where it was a list; label sets given as lists of names or numbers are refused.
+
+    Examples
+    --------
+    >>> as_array([[0, 1], [1, 1]]).shape
+    (2, 2)
+    """
+    if not isinstance(y, (list, tuple)):
+        return y
+    sequences = [row for row in y if isinstance(row, (list, tuple, set, frozenset))]
+    is_ragged = len({len(row) for row in sequences}) > 1
+    if sequences and (is_ragged or any(isinstance(row, (set, frozenset)) or _has_name(row) for row in sequences)):
+        raise ValueError(
+            "y must be an array of 0 and 1 of shape (n_examples, n_labels), got lists of labels such as "
+            f"{sequences[0]!r}: sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes one of them"
+        )
+    return np.asarray(y)
+
+
+def _has_name(row: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) for value in row)
+
+
 def read_targets(y: Any, *, classes: Any = None) -> LabelSets | Classes:
     """Say what y is, from its shape: a matrix with more than one column holds label sets.
 
@@ -128,3 +153,11 @@ def read_targets(y: Any, *, classes: Any = None) -> LabelSets | Classes:
         return LabelSets(int(y.shape[1]), scipy.sparse.issparse(y))
     check_classification_targets(y)
     return Classes(np.unique(column_or_1d(y, warn=True) if classes is None else np.asarray(classes)))
+
+
+def label_names(scheme: LabelSets | Classes, columns: Any) -> tuple[str, ...]:
+    """Return the names of the columns, else the numbers of labels, or the classes."""
+    if isinstance(scheme, Classes):
+        return tuple(map(str, scheme.classes[1:] if scheme.is_binary else scheme.classes))
+    given = () if columns is None else tuple(map(str, columns))
+    return given if len(set(given)) == scheme.n_labels else tuple(map(str, range(scheme.n_labels)))

@@ -1,6 +1,6 @@
 """The hallmarks-of-cancer and chemical-exposure corpora: sentences of abstracts with labels of a taxonomy.
 
-One JSON object a line with ``pmid``, ``sentences`` and ``labels``, a list for each sentence of paths such as
+One JSON object per line with ``pmid``, ``sentences`` and ``labels``, a list for each sentence of paths such as
 ``sustaining proliferative signaling > cell cycle``. A path implies all its beginnings.
 """
 

@@ -1,8 +1,8 @@
 """MIMIC-III: discharge summaries with the ICD-9 codes of the stay.
 
 Reads NOTEEVENTS.csv, DIAGNOSES_ICD.csv and PROCEDURES_ICD.csv (or .csv.gz) of one folder. Where files such as
-train_full_hadm_ids.csv, dev_full_hadm_ids.csv and test_full_hadm_ids.csv (one stay's number a line) stand beside them,
-they are the split, and other stays are left out.
+train_full_hadm_ids.csv, dev_full_hadm_ids.csv and test_full_hadm_ids.csv (one stay's number per line) stand beside
+them, they are the split, and other stays are left out.
 """
 
 import re

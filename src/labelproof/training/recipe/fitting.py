@@ -117,7 +117,7 @@ def fit_recipe(
 
 
 def rule_for(metric: str) -> Rule:
-    """Return the rule that serves a metric, not yet fitted: a threshold a label for macro averages, else one for all.
+    """Return the unfitted rule for a metric: one threshold per label for macro averages, else one for all labels.
 
     >>> type(rule_for("micro-f1")).__name__, type(rule_for("macro-f1")).__name__
     ('Threshold', 'PerLabelThreshold')
