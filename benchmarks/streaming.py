@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,8 @@ def measured(step: str, n_sets: int, folder: Path, *words: str) -> None:
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for n_sets in [int(word) for word in sys.argv[1:]] or SIZES:
-        weights, labels = inputs(n_sets)
+        with ProcessPoolExecutor(1) as apart:  # a child's largest size would begin with that of who started it
+            weights, labels = apart.submit(inputs, n_sets).result()
         folder = FOLDER / f"streaming_{n_sets}"
         folder.mkdir(exist_ok=True)
         measured("verify", n_sets, folder, str(weights), "--labels", str(labels), "--output", str(folder))
