@@ -366,7 +366,7 @@ def test_labels_are_read_from(folder, name, write):
             "labels must be 0 or 1, got -1 (for ±1 labels pass labels > 0)",
         ),
         ("Y.csv", lambda: Path("Y.csv").write_text("1,nan,0\n"), "labels must be 0 or 1, got nan"),
-        ("Y.npy", lambda: np.save("Y.npy", DENSE[:, :2]), "labels must have shape (n_sets, 3)"),
+        ("Y.npy", lambda: np.save("Y.npy", DENSE[:, :2]), "Y.npy: expected 3 columns of 0 and 1"),
         ("Y.npy", lambda: np.save("Y.npy", np.array([[0], [1, 2]], dtype=object)), "pickled Python objects"),
         ("Y.npz", lambda: np.savez("Y.npz", a=DENSE, b=DENSE), "expected an array 'labels' or 'Y', got a, b"),
         ("Y.npz", lambda: save_lists([0, 5, 1], [0]), "Y.npz: expected indptr to ascend from 0 to 1"),

@@ -89,7 +89,7 @@ def test_the_folder_of_a_run_is_read(tmp_path):
 def test_a_damaged_model_says_what_is_wrong(tmp_path):
     train({"kind": "linear"}).save(tmp_path / "model")
     (tmp_path / "model" / "labels.json").unlink()
-    with pytest.raises(ModelFormatError, match=r"labels.json: no such file"):
+    with pytest.raises(ModelFormatError, match=r"expected the folder of a model, got no labels\.json in it"):
         read_layer(tmp_path / "model")
     with pytest.raises(ModelFormatError, match="weight_key must not be given for such a model"):
         read_layer(tmp_path / "model", weight_key="head.output")
