@@ -295,3 +295,12 @@ def test_the_empty_set_is_no_support_of_a_sparsemax_in_a_ball(domain, monkeypatc
     v = lp.verify(weight, [[]], bias=np.array([1.0, 5.0]), rule="sparsemax", domain=domain)
     v.check()
     assert (v.status.tolist(), v[0].conflict, v[0].extra) == ([0], (), ("sum_ge", "domain"))
+
+
+def test_rows_of_subnormal_numbers_are_decided(monkeypatch):
+    monkeypatch.setattr(column_engine, "NARROW", 0)  # as wide layers are
+    weight, bias = np.array([[-1.0], [0.0], [0.0], [2.0]]) * 1e-310, np.array([-2.0, -1.0, 0.0, 2.0]) * 1e-310
+    options = {"bias": bias, "thresholds": [0.5, 0.25, 0.5, 1e-9], "ties": "inactive", "domain": "unit"}
+    v = lp.verify(weight, [[0], [3], [0, 1, 2]], n_jobs=1, **options)
+    assert v.status.tolist() == [0, 0, 0]  # label 1, with its threshold, is always on
+    v.check()

@@ -142,6 +142,8 @@ class ConflictJudge:
                 total = sum(map(Fraction, layer.weight[claim.active][:, int(zeros[place])].tolist()))
                 equation.append(sign * t * total)
             equations[-1].append(sign * t * len(claim.active))
+        if not np.isfinite(guess).all():  # rows of subnormal numbers, which other searches know
+            return None
         order = np.argsort(rows)
         guess = guess / guess.max(initial=1e-300)
         weights = exact_weights(guess, equations)
