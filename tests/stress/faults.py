@@ -49,6 +49,7 @@ class Job:
     begun: tuple[str, ...] = ()  # if any of these is there, the command goes on with --resume
     may_lack: tuple[str, ...] = ()  # files that may be absent from what is left, beside the others
     may_go: tuple[str, ...] = ()  # files of before that may be gone, beside the others
+    in_parts: bool = False  # finished files of the results may be there before the others
     trains: bool = False  # or runs a trained model
 
     def again(self) -> list[str]:
@@ -172,6 +173,9 @@ def _fault_of_rest(job: Job, run: Undisturbed, work: Path) -> str:
     if job.begun:
         wrong = [name for name, value in left.items() if value == "torn"]
         return f"torn: {', '.join(wrong)}" if wrong else ""
+    if job.in_parts:
+        wrong = [name for name, value in left.items() if value != run.after.get(name)]
+        return f"neither absent nor as after: {', '.join(wrong)}" if wrong else ""
     if left == run.before or not _difference(left, run.after):
         return ""
     lacking = [{name: value for name, value in run.after.items() if name not in job.may_lack}]

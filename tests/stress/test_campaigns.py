@@ -28,7 +28,16 @@ def test_commands_that_fail_at_some_moment_leave_nothing_torn_and_go_on():
     assert ended.returncode == 0, ended.stdout + ended.stderr
     found = [re.fullmatch(r"faults: (.+?) +(\d+) +(\d+) +(\d+) .*", line) for line in ended.stdout.splitlines()]
     assert {row[1]: row.groups()[1:] for row in found if row} == dict.fromkeys(
-        ["data convert", "data convert, names", "stretch", "audit weights", "report"], ("2", "2", "0")
+        [
+            "data convert",
+            "data convert, names",
+            "verify to a folder",
+            "verify to a file",
+            "stretch",
+            "audit weights",
+            "report",
+        ],
+        ("2", "2", "0"),
     )
 
 
@@ -91,6 +100,16 @@ def test_what_is_left_must_be_as_before_or_as_after(tmp_path):
             patch.setattr(faults, "state_of", lambda _, state=state: state)
             said.append(bool(fault(job, run, tmp_path)))
     assert said == [False, False, False, False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("left", "is_fine"), [({}, True), ({"out/a": "1"}, True), ({"out/a": "torn"}, False), ({"out/c": "1"}, False)]
+)
+def test_of_results_in_parts_each_must_be_as_after(monkeypatch, tmp_path, left, is_fine):
+    job = faults.Job("a", lambda: None, (), "out", in_parts=True)
+    run = faults.Undisturbed(tmp_path, {}, {"out/a": "1", "out/b": "2"}, 1, 1.0, 1)
+    monkeypatch.setattr(faults, "state_of", lambda _: left)
+    assert (faults._fault_of_rest(job, run, tmp_path) == "") == is_fine
 
 
 @pytest.mark.parametrize(

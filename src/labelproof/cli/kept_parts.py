@@ -1,9 +1,10 @@
 """Parts of a result that are done, kept beside the output until it is written: the same command goes on from there."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from labelproof.foundation.writing import remove_folder
 
 __all__ = ["kept_beside"]
 
@@ -22,4 +23,4 @@ def kept_beside(output: Path | None) -> Iterator[Path | None]:
         if not folder.is_dir():
             raise
         raise KeyboardInterrupt(f"what is done is kept in {folder}; the same command goes on from there") from None
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder)
