@@ -123,9 +123,9 @@ def _words(model: "Model", kind: str) -> str:
 def _require_score_file(scores: Path | None, kind: str, others: list[Path | None]) -> None:
     from labelproof.cli.score_files import ENDINGS
     from labelproof.cli.scores import require_free_output
-    from labelproof.decisions.options import require_choice
+    from labelproof.foundation.arguments import check_choice
 
-    require_choice("--score-kind", kind, "probabilities", "logits")
+    check_choice("--score-kind", kind, ("probabilities", "logits"))
     if scores is not None and scores.suffix not in ENDINGS:
         raise ValueError(f"--scores must be a file {' or '.join(ENDINGS)}, got {scores}")
     require_free_output(scores, [path for path in others if path is not None], "--scores")

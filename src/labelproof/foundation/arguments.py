@@ -33,11 +33,13 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     --------
     >>> check_choice("average", "mean", ("macro", "micro"))
     Traceback (most recent call last):
-    ValueError: average must be one of 'macro', 'micro', got 'mean'
+    ValueError: average must be 'macro' or 'micro', got 'mean'
     """
     known = list(choices)
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+        words = [repr(choice) for choice in known]
+        expected = " or ".join(words) if len(words) <= 2 else f"one of {', '.join(words)}"
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def is_share_reached(part: int, whole: int, least: float) -> bool:
