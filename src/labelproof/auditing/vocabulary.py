@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.folders import as_stored, write_folder
-from labelproof.auditing.headline import share
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.engines import Engine
+from labelproof.foundation.wording import percent
 from labelproof.importers import ImportedLayer, layer_of, read_vocabulary
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
@@ -310,7 +310,7 @@ def _sentence(names: list[str], token: int, others: list[int], rivals: list[Riva
     text = f"{_called(names, token)} never scores above all of {len(others):,} others, whatever the input"
     if not rivals:
         return f"{text}."
-    heaviest = ", ".join(f"{names[one['token']]} ({share(round(1e4 * one['share']), 10_000)})" for one in rivals)
+    heaviest = ", ".join(f"{names[one['token']]} ({percent(round(1e4 * one['share']), 10_000)})" for one in rivals)
     close = ", ".join(names[one] for one in nearest)
     return f"{text}; its logit is at most a weighted mean of theirs: {heaviest}. Nearest to its weights: {close}."
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, plural, printable
-from labelproof.foundation.wording import at_least, separator
+from labelproof.cli.console import console, printable
+from labelproof.foundation.wording import at_least, percent, plural, separator
 
 if TYPE_CHECKING:
     from labelproof.auditing import AuditDocument

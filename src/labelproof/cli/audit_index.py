@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, printable, progress_wanted, table
+from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
     from labelproof.auditing.index_document import AtDepth, IndexDocument

@@ -1,4 +1,4 @@
-"""What all verbs share at the terminal: errors and exit codes, numbers, JSON, and a word before a long wait."""
+"""What all verbs share at the terminal: errors and exit codes, JSON, and a word before a long wait."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from labelproof.errors import LabelproofError
 
-__all__ = ["Group", "Verbs", "console", "percent", "plural", "print_json", "printable", "progress_wanted", "table"]
+__all__ = ["Group", "Verbs", "console", "print_json", "printable", "progress_wanted", "table"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
@@ -158,24 +158,3 @@ def printable(text: str) -> str:
     'cat�[2J'
     """
     return "".join(c if c.isprintable() else "�" for c in text)
-
-
-def plural(count: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> plural(1, "label set"), plural(2000, "label set")
-    ('1 label set', '2,000 label sets')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def percent(part: int, whole: int) -> str:
-    """Write a share; only all of it is 100 %, and only nothing is 0 %.
-
-    >>> percent(2, 3), percent(9999, 10000), percent(1, 10000), percent(5, 5)
-    ('66.7 %', '>99.9 %', '<0.1 %', '100 %')
-    """
-    if not whole or part in (0, whole):
-        return "100 %" if part and part == whole else "0 %" if whole else "–"
-    rounded = f"{100 * part / whole:.1f}"
-    return {"100.0": ">99.9 %", "0.0": "<0.1 %"}.get(rounded, f"{rounded} %")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted
+from labelproof.cli.console import console, print_json, progress_wanted
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 from labelproof.foundation.writing import replacing
 
 if TYPE_CHECKING:

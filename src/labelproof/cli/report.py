@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json
+from labelproof.cli.console import console, print_json
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 
 __all__ = ["report"]
 

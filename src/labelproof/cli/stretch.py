@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, percent, plural, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, printable, progress_wanted, table
 from labelproof.cli.engines import connected
 from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.kept_parts import kept_beside
@@ -25,7 +25,7 @@ from labelproof.cli.options import (
     Part,
     WeightKey,
 )
-from labelproof.foundation.wording import at_least
+from labelproof.foundation.wording import at_least, percent, plural
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer

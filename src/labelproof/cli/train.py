@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted, table
+from labelproof.cli.console import console, print_json, progress_wanted, table
 from labelproof.cli.data_options import (
     DataFormat,
     DataPath,
@@ -20,6 +20,7 @@ from labelproof.cli.data_options import (
 )
 from labelproof.cli.options import AsJson
 from labelproof.cli.train_sweep import require_sweep_place, run_sweep
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.training import Fitted, TrainConfig

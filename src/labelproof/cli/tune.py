@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted, table
+from labelproof.cli.console import console, print_json, progress_wanted, table
 from labelproof.cli.evaluate import SCORES, TRUE_LABELS, ScoreKindOption
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from rich.table import Table

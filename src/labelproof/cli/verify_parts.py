@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from labelproof.cli.console import plural, progress_wanted
+from labelproof.cli.console import progress_wanted
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.data.label_matching import MatchedSets
