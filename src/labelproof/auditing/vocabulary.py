@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -17,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.folders import as_stored, write_folder
-from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.arguments import check_share, is_share_reached
 from labelproof.foundation.engines import Engine
+from labelproof.foundation.release import __version__
 from labelproof.foundation.wording import percent
 from labelproof.importers import ImportedLayer, layer_of, read_vocabulary
 from labelproof.proof.labels import LabelSets
@@ -169,8 +169,8 @@ def audit_vocabulary(
     'the (token 3) never scores above all of 3 others, whatever the input'
     """
     start = time.perf_counter()
-    if fail_under is not None and not 0 <= fail_under <= 1:
-        raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
+    if fail_under is not None:
+        check_share("fail_under", fail_under)
     if n_explained < 0:
         raise ValueError(f"n_explained must not be negative, got {n_explained}")
     found = _layer(model, weight_key)
@@ -186,7 +186,7 @@ def audit_vocabulary(
     document: VocabularyDocument = {
         "format": FORMAT,
         "version": 1,
-        "labelproof": installed_version("labelproof"),
+        "labelproof": __version__,
         "headline": _headline(v, never),
         "layer": _facts(found),
         "token_names": names,

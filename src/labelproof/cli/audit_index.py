@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, print_saved_audit, printable, progress_wanted, table
 from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
@@ -110,11 +110,9 @@ def _print(document: "IndexDocument", n_without: int, output: Path | None) -> No
         out.print("Requirement met." if document["passed"] else "Requirement NOT met.")
     out.print(f"\nAudited in {document['seconds']:.1f} s, every verdict with a proof.")
     if output is not None:
-        proofs = (
-            f"{output / rows[-1]['check_command'].split()[2]} --weights {output / rows[-1]['check_command'].split()[4]}"
-        )
-        out.print(f"Report: {output / 'report.html'}. To prove the verdicts again:", soft_wrap=True)
-        out.print(f"  labelproof check {proofs}", soft_wrap=True)
+        from labelproof.auditing.index_document import files_of
+
+        print_saved_audit(output, *files_of(rows[-1]["width"]))
 
 
 def _cell(at: "AtDepth") -> str:

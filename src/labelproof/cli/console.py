@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,7 +18,7 @@ from typer.core import TyperGroup
 
 from labelproof.errors import LabelproofError
 
-__all__ = ["Group", "Verbs", "console", "print_json", "printable", "progress_wanted", "table"]
+__all__ = ["Group", "Verbs", "console", "print_json", "print_saved_audit", "printable", "progress_wanted", "table"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
@@ -136,6 +138,12 @@ def console(*, stderr: bool = False) -> Console:
 def print_json(data: Any) -> None:
     """Print one JSON object, the only thing that ``--json`` writes to standard output."""
     print(json.dumps(data, indent=2, allow_nan=False))
+
+
+def print_saved_audit(folder: Path, proofs: str, layer: str) -> None:
+    """Say where the report of an audit is, and which command proves its verdicts again."""
+    command = shlex.join(["labelproof", "check", str(folder / proofs), "--weights", str(folder / layer)])
+    console().print(f"Report: {folder / 'report.html'}. To prove the verdicts again:\n  {command}", soft_wrap=True)
 
 
 def progress_wanted() -> bool:

@@ -6,8 +6,6 @@ from errno import ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from labelproof.cli.console import progress_wanted
 from labelproof.foundation.wording import plural
 
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
     from labelproof.proof.parts import VerificationParts
 
 __all__ = ["is_folder", "read_sets", "verify_to_folder"]
-
-INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
 
 
 def is_folder(output: Path | None) -> bool:
@@ -54,8 +50,7 @@ def verify_to_folder(output: Path, weight: Any, sets: Any, **options: Any) -> "V
         return labelproof.verify_in_parts(weight, sets, output, progress=progress_wanted(), **options)
     except KeyboardInterrupt:
         kept = _parts(output) or "no part is"
-        print(f"\nInterrupted: {kept} kept in {output}. Run the same command again to continue.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        raise KeyboardInterrupt(f"{kept} kept in {output}; run the same command again to continue") from None
     except OSError as error:
         if error.errno != ENOSPC:
             raise
