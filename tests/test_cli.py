@@ -566,7 +566,7 @@ def test_count_refuses_what_has_no_answer():
     assert_refused(run("count", "0", "2"), "n_labels must be an integer of at least 1, got 0")
     assert_refused(run("count", "5", "0"), "d must be an integer of at least 1, got 0")
     assert_refused(run("count", "5", "2", "-k", "-1"), "k must be an integer of at least 0, got -1")
-    assert_refused(run("count", "1000000000", "2"), "N_LABELS must be at most 100000")
+    assert_refused(run("count", "1000000000", "2"), "LABELS must be at most 100000")
 
 
 # plan

@@ -196,7 +196,10 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "data.csv"], "names need --label-names, in the order of the model's 3 rows), got 'cat'"),
         (["W.npz", "--labels", "other.csv", "--label-names", "names.txt"], "got 'bird'; the nearest is"),
         (["W.npz", "--labels", "nothing.csv", "--label-names", "names.txt"], "--label-column"),
-        (["W.npz", "--labels", "Y.txt", "-o", "Y.txt/audit"], "--output must be a folder that can be written"),
+        (
+            ["W.npz", "--labels", "Y.txt", "-o", "Y.txt/audit"],
+            "--output must be a folder, got Y.txt/audit",
+        ),
         (["W.npz", "--labels", "Y.txt", "--require", "header.csv"], "required must hold at least one label set"),
         (["NaN.npz", "--labels", "Y.txt"], "NaN.npz"),
         (["W.npz", "--labels", "wide.txt"], "7"),

@@ -123,7 +123,7 @@ def test_ctrl_c_says_how_to_go_on(files, monkeypatch, name):
         stopped = run(*asked)
     assert stopped.exit_code == 130
     kept = files / f".{asked[-1]}.parts"
-    assert f"interrupted: what is done is kept in {kept}; the same command goes on from there" in stopped.stderr
+    assert f"interrupted: what is done is kept in {kept}; run the same command again to continue" in stopped.stderr
     assert not (files / asked[-1]).exists()
     assert run(*asked).exit_code == 0
     assert not kept.exists()

@@ -99,7 +99,7 @@ def interrupted(home, tmp_path):
 
 def test_ctrl_c_says_how_to_go_on(home, tmp_path):
     output, told = interrupted(home, tmp_path)
-    assert f"are kept in {output}; the same command goes on from there" in told
+    assert f"are kept in {output}; run the same command again to continue" in told
     assert "Traceback" not in told
     assert len(list(output.glob("part-*.npz"))) < N_PARTS
     again = completed(home, output)

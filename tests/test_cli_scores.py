@@ -79,7 +79,7 @@ def test_rules_that_need_to_know_the_scores_are_compared_where_they_are_told(fol
         (("--rule", "best"), "--rule must be one of global threshold, per-label thresholds"),
         (("--metric", "micro-f"), "expected the name of a metric, got 'micro-f'"),
         (("--metric", "macro-auroc"), "metric must be one of label sets, such as 'micro-f1', got 'macro-auroc'"),
-        (("--folds", "1"), "cv must be a whole number of at least 2, got 1"),
+        (("--folds", "1"), "cv must be an integer of at least 2, got 1"),
         (("--folds", "40"), "y_true must have at least 80 examples for 40 folds, got 60"),
         (("--score-kind", "odds"), "scores must be 'logits' or 'probabilities', got 'odds'"),
         (("--score-kind", "probabilities"), "y_score must be probabilities between 0 and 1"),

@@ -120,6 +120,8 @@ def test_documents_may_be_row_numbers(folder):
         ((*INDEX[1:], "--labels", "q.tsv"), "--labels goes with the audit of label sets only"),
         ((*INDEX[1:], "--vocabulary"), "--vocabulary goes with an audit without --index only"),
         (("index.npy", "--vocabulary", "--pairs", "3"), "--pairs goes with the audit of label sets only"),
+        (("index.npy", "--vocabulary", "--alpha", "0.01"), "--alpha goes with the audit of label sets only"),
+        (("index.npy", *INDEX[1:]), "MODEL goes with an audit without --index only"),
         (("index.npy", "--labels", "q.tsv", "--cosine"), "--cosine goes with --index only"),
         (("--vocabulary",), "Missing argument 'MODEL'"),
         (("index.npy",), "Missing option '--data', or '--labels' / '-l'"),

@@ -98,14 +98,14 @@ def test_without_matplotlib_the_picture_says_what_is_missing(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cv": 1}, "cv must be a whole number of at least 2, got 1"),
+        ({"cv": 1}, "cv must be an integer of at least 2, got 1"),
         ({"cv": 200}, "y_true must have at least 400 examples for 200 folds, got 200"),
-        ({"inner_cv": -1}, "inner_cv must be a whole number of at least 0, got -1"),
+        ({"inner_cv": -1}, "inner_cv must be an integer of at least 0, got -1"),
         ({"metric": "f"}, "expected the name of a metric"),
         ({"rules": []}, "rules must be at least one"),
         ({"rules": [TopK(1), TopK(1)]}, "no two with the same options"),
         ({"rules": [max]}, "rules must be decision rules, got <built-in"),
-        ({"rules": [TopK(0)]}, "k must be a whole number"),
+        ({"rules": [TopK(0)]}, "k must be an integer"),
         ({"scores": "scores"}, "scores must be 'logits' or 'probabilities', got 'scores'"),
     ],
 )

@@ -80,7 +80,7 @@ def test_neighbours_vote_with_their_whole_label_sets(form, monkeypatch):
         (lambda: dependent_f_sets(np.ones((1, 2, 2))), "joint must have Σ joint / s of at most 1 .* got 3"),
         (lambda: dependent_f_sets(np.zeros((1, 2, 2)), beta=0), "beta must be a finite number above 0, got 0"),
         (lambda: dependent_f_sets(np.zeros((1, 2, 2)), both_empty=2), "both_empty must be a finite number from 0 to 1"),
-        (lambda: neighbour_f_sets([[1.0]], [[1]], [[1.0]], n_neighbours=0), "n_neighbours must be a whole number"),
+        (lambda: neighbour_f_sets([[1.0]], [[1]], [[1.0]], n_neighbours=0), "n_neighbours must be an integer"),
         (
             lambda: neighbour_f_sets([[1.0]], [[1], [0]], [[1.0]]),
             "X_train must have one row for each of y_train, 2, got 1",

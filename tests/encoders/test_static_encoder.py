@@ -155,7 +155,7 @@ def test_a_tampered_description_is_refused(glove, tmp_path):
     encoder = labelproof.encoders.build("static", [], path=str(glove))
     encoder.save_files(tmp_path)
     for change, message in [
-        ({"splits": "letters"}, "splits must be one of 'words', 'tokens', got 'letters'"),
+        ({"splits": "letters"}, "splits must be 'words' or 'tokens', got 'letters'"),
         ({"splits": "tokens"}, "tokenizer.json: no such file"),
         ({"dim": 0}, "dim must be an integer of at least 1, got 0"),
         ({"n_tokens": "10"}, "n_tokens must be an integer of at least 1, got '10'"),

@@ -164,8 +164,8 @@ def test_a_model_is_fitted_saved_and_read_again(name, tmp_path):
     [
         (lambda: keras3.ConfusionLoss("f2"), "metric must be one of 'f1', .*'fbeta', got 'f2'; did you mean 'f1'"),
         (lambda: keras3.ConfusionLoss(average="mean"), "average must be one of 'macro', .*, got 'mean'"),
-        (lambda: keras3.ConfusionLoss(empty="memory"), "empty must be one of 'smooth', 'skip', got 'memory'"),
-        (lambda: keras3.ConfusionLoss(scores="raw"), "scores must be one of 'sigmoid', 'logits', got 'raw'"),
+        (lambda: keras3.ConfusionLoss(empty="memory"), "empty must be 'smooth' or 'skip', got 'memory'"),
+        (lambda: keras3.ConfusionLoss(scores="raw"), "scores must be 'sigmoid' or 'logits', got 'raw'"),
         (lambda: keras3.ConfusionLoss("fbeta", f_beta=0), "f_beta must be positive, got 0"),
         (lambda: keras3.ConfusionLoss(smoothing=0), "smoothing must be positive, got 0"),
         (lambda: keras3.SigmoidF1Loss(beta=[1, -1]), "beta must be positive, got -1"),

@@ -143,8 +143,8 @@ def test_wrong_logits_are_refused(logits, message):
         ({"average": "binary"}, "average must be one of 'macro', 'micro', 'weighted', 'samples', got 'binary'"),
         ({"empty": "drop"}, "empty must be one of 'skip', 'smooth', 'memory', got 'drop'"),
         ({"reduction": "avg"}, "reduction must be one of 'none', 'mean', 'sum', got 'avg'"),
-        ({"scores": "probabilities"}, "scores must be one of 'sigmoid', 'logits', got 'probabilities'"),
-        ({"learn": ("gamma",)}, "learn must be one of 'beta', 'eta', got 'gamma'"),
+        ({"scores": "probabilities"}, "scores must be 'sigmoid' or 'logits', got 'probabilities'"),
+        ({"learn": ("gamma",)}, "learn must be 'beta' or 'eta', got 'gamma'"),
         ({"average": "samples", "empty": "memory"}, "empty must be 'skip' or 'smooth' for average='samples'"),
     ],
 )

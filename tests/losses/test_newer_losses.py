@@ -267,7 +267,7 @@ def test_ones_are_listed_in_as_many_passes_as_there_is_room_for():
         (lambda: HillLoss(gamma=-1.0), "gamma must be at least 0, got -1"),
         (lambda: SPLCLoss(tau=0.0), "tau must be above 0 and at most 1, got 0"),
         (lambda: SPLCLoss(tau=1.5), "tau must be above 0 and at most 1, got 1.5"),
-        (lambda: SPLCLoss(warm_up=-1), "warm_up must be a whole number of at least 0, got -1"),
+        (lambda: SPLCLoss(warm_up=-1), "warm_up must be an integer of at least 0, got -1"),
         (lambda: AsymmetricPolynomialLoss(alpha_1=-1.0), "alpha_1 must be at least 0 and finite, got -1"),
         (lambda: AsymmetricPolynomialLoss(alpha_2=float("nan")), "alpha_2 must be at least 0 and finite, got nan"),
         (lambda: AsymmetricPolynomialLoss(beta_1=float("inf")), "beta_1 must be at least 0 and finite, got inf"),

@@ -97,10 +97,10 @@ def test_training_on_it_raises_recall_at_k():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k must be a whole number of at least 1, got 0"),
-        ({"k": 1.5}, r"k must be a whole number of at least 1, got 1\.5"),
-        ({"k": True}, "k must be a whole number of at least 1, got True"),
-        ({"metric": "f1"}, "metric must be one of 'recall', 'precision', got 'f1'"),
+        ({"k": 0}, "k must be an integer of at least 1, got 0"),
+        ({"k": 1.5}, r"k must be an integer of at least 1, got 1\.5"),
+        ({"k": True}, "k must be an integer of at least 1, got True"),
+        ({"metric": "f1"}, "metric must be 'recall' or 'precision', got 'f1'"),
         ({"temperature": 0.0}, "temperature must be positive, got 0"),
         ({"reduction": "avg"}, "reduction must be one of 'none', 'mean', 'sum', got 'avg'"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 import labelproof as lp
 from labelproof.search.propose import hot_rows
-from labelproof.theory.cyclic import dft_matrix, dft_witness
+from labelproof.theory.dft import dft_matrix, dft_witness
 
 
 def random_sets(n_labels, k, n_sets, seed=0):

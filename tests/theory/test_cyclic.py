@@ -17,13 +17,10 @@ from labelproof.theory.cyclic import (
     alternations,
     argmaxable_by_alternation,
     circular_alternations,
-    dft_matrix,
-    dft_witness,
-    gale_matrix,
     in_general_position,
     minor_signs,
-    vandermonde_matrix,
 )
+from labelproof.theory.dft import dft_matrix, dft_witness, gale_matrix, vandermonde_matrix
 
 LABELS = hnp.arrays(bool, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9))
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import labelproof as lp
-from labelproof.theory.cyclic import dft_matrix, gale_matrix
+from labelproof.theory.dft import dft_matrix, gale_matrix
 from labelproof.theory.plan import WIDTHS, wilson_interval
 
 RNG = np.random.default_rng(3)
@@ -91,9 +91,9 @@ def test_the_plan_is_plain_data(sparse_plan):
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        ([[0]], {}, "n_labels must be given for label sets that are lists of indices, got None"),
-        ([], {"n_labels": 3}, "labels must hold at least one set and one label, got 0 sets of 3 labels"),
-        (np.zeros((2, 0)), {}, "labels must hold at least one set and one label, got 2 sets of 0 labels"),
+        ([[0]], {}, "n_labels must be given when labels is a list of active label indices, got None"),
+        ([], {"n_labels": 3}, "labels must hold at least one set, got none"),
+        (np.zeros((2, 0)), {}, "n_labels must be an integer of at least 1, got 0"),
         ([[0]], {"n_labels": 3, "n_sample": 0}, "n_sample must be a positive number of label sets, got 0"),
         (np.array([[1, -1]]), {}, "labels must be 0 or 1, got -1"),
         (np.array([1, 0]), {}, "labels must have shape"),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.document import Recommendation
-from labelproof.auditing.headline import share
+from labelproof.foundation.wording import percent
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.proof.result import Verification
@@ -84,7 +84,9 @@ class _Trial:
         layer: OutputLayer = make_layer(weight, bias=self.start, temperature=self.layer.temperature, **how)  # type: ignore[arg-type]
         found = decide(layer, self.sample, n_jobs=self.n_jobs, time_limit=SECONDS)
         possible = sum(one.witness is not None for one in found)
-        return f"{possible} of {len(self.sample)} sampled label sets of the data ({share(possible, len(self.sample))})"
+        return (
+            f"{possible} of {len(self.sample)} sampled label sets of the data ({percent(possible, len(self.sample))})"
+        )
 
 
 def _wider_head(v: Verification, tried: _Trial) -> Iterator[Recommendation]:

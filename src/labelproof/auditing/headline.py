@@ -1,8 +1,9 @@
 """The answer of an audit in a sentence or two."""
 
 from labelproof.auditing.document import Group, LayerFacts, Outside, StretchFacts
+from labelproof.foundation.wording import percent
 
-__all__ = ["headline", "share", "stretch_sentence"]
+__all__ = ["headline", "stretch_sentence"]
 
 
 def headline(
@@ -24,7 +25,7 @@ def headline(
 def stretch_sentence(stretch: StretchFacts) -> str:
     """Say what share of the examples lies beyond the bar, and what the bar says of all such sets."""
     bar = stretch["bar"]
-    part = share(stretch["beyond_examples"], stretch["all_examples"])
+    part = percent(stretch["beyond_examples"], stretch["all_examples"])
     if bar is None:
         return f"{part} of your examples have label sets that no mixture of the examples is predicted as."
     if not stretch["beyond_examples"]:
@@ -47,7 +48,7 @@ def _possible(facts: LayerFacts, data: Group, outside: Outside | None) -> str:
         whose = "That is the label set" if impossible == 1 else "Those are the label sets"
         text = (
             f"{impossible:,} of {n_sets:,} distinct label sets can never be predicted, whatever the input{where}. "
-            f"{whose} of {lost:,} of {examples:,} examples ({share(lost, examples)})."
+            f"{whose} of {lost:,} of {examples:,} examples ({percent(lost, examples)})."
         )
         if outside is not None:
             text += f" {outside['reason']}"
@@ -58,22 +59,6 @@ def _possible(facts: LayerFacts, data: Group, outside: Outside | None) -> str:
         if facts["rank"] == facts["n_labels"] and facts["domain"] == "every input" and facts["rule"] != "sparsemax":
             text += " So can every other combination: the weights are proven to have full rank."
     return text + (f" {open_:,} {'is' if open_ == 1 else 'are'} undecided." if open_ else "")
-
-
-def share(part: int, whole: int) -> str:
-    """Write a share in per cent; only all is 100 %, and only nothing is 0 %.
-
-    Examples
-    --------
-    >>> share(1, 4), share(9999, 10000), share(0, 5)
-    ('25 %', '>99.9 %', '0 %')
-    """
-    if not whole or part in (0, whole):
-        return "100 %" if whole and part else "0 %"
-    per_cent = 100 * part / whole
-    if not 0.1 <= per_cent <= 99.9:
-        return "<0.1 %" if per_cent < 1 else ">99.9 %"
-    return f"{per_cent:.1f} %".replace(".0 %", " %")
 
 
 def _examples(data: Group, status: int) -> int:

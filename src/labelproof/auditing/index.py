@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,12 @@ import numpy.typing as npt
 
 from labelproof.auditing.depths import Depths, measure_depths
 from labelproof.auditing.folders import as_stored, write_folder
-from labelproof.auditing.index_document import FORMAT, AtDepth, AtWidth, Impossible, IndexDocument, IndexFacts
+from labelproof.auditing.index_document import FORMAT, AtDepth, AtWidth, Impossible, IndexDocument, IndexFacts, files_of
 from labelproof.auditing.index_wording import index_headline, index_notes, sentence_of
 from labelproof.auditing.label_sets import distinct_sets
-from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.arguments import check_share, is_share_reached
 from labelproof.foundation.engines import Engine
+from labelproof.foundation.release import __version__
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
@@ -66,8 +66,9 @@ class IndexAudit:
         text = json.dumps(self.document, ensure_ascii=False, allow_nan=False)
         (folder / "audit.json").write_text(text, encoding="utf-8")
         for width, v in self.verifications.items():
-            np.savez(folder / f"layer-{width}.npz", weight=as_stored(v.layer.weight))
-            v.save(folder / f"proofs-{width}.npz")
+            proofs, layer = files_of(width)
+            np.savez(folder / layer, weight=as_stored(v.layer.weight))
+            v.save(folder / proofs)
             for step, deeper in enumerate(self.depths[width].proofs):
                 deeper.save(folder / f"proofs-{width}-deeper-{step}.npz")
 
@@ -131,8 +132,8 @@ def audit_index(
     """
     start = time.perf_counter()
     matrix = _matrix(embeddings)
-    if fail_under is not None and not 0 <= fail_under <= 1:
-        raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
+    if fail_under is not None:
+        check_share("fail_under", fail_under)
     asked = _widths(widths, matrix.shape[1])
     ks = _depths(depths, len(matrix))
     every = read_label_sets(relevant, len(matrix))
@@ -157,7 +158,7 @@ def audit_index(
     document: IndexDocument = {
         "format": FORMAT,
         "version": 1,
-        "labelproof": installed_version("labelproof"),
+        "labelproof": __version__,
         "headline": index_headline(rows),
         "index": facts,
         "document_names": names,
@@ -261,7 +262,7 @@ def _at_width(width: int, v: Verification, depths: Depths, counts: Indices, ks: 
     return {
         "width": width,
         "depths": columns,
-        "check_command": f"labelproof check proofs-{width}.npz --weights layer-{width}.npz",
+        "check_command": "labelproof check {} --weights {}".format(*files_of(width)),
         "seconds": round(time.perf_counter() - began, 3),
     }
 

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-__all__ = ["FORMAT", "AtDepth", "AtWidth", "Impossible", "IndexDocument", "IndexFacts"]
+__all__ = ["FORMAT", "AtDepth", "AtWidth", "Impossible", "IndexDocument", "IndexFacts", "files_of"]
 
 FORMAT = "labelproof-index"
 
@@ -70,3 +70,14 @@ class IndexDocument(TypedDict):
     fail_under: float | None
     passed: bool
     seconds: float
+
+
+def files_of(width: int) -> tuple[str, str]:
+    """Return the files of an audit's folder that hold the proofs for a width and the vectors that they are about.
+
+    Examples
+    --------
+    >>> files_of(64)
+    ('proofs-64.npz', 'layer-64.npz')
+    """
+    return f"proofs-{width}.npz", f"layer-{width}.npz"

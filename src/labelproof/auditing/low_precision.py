@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
 from labelproof.search.radius import as_floats
@@ -53,8 +54,7 @@ def survives_rounding(v: Verification, dtype: str) -> npt.NDArray[np.bool_]:
     -------
     bool (n_sets,)
     """
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+    check_choice("dtype", dtype, DTYPES)
     if v.layer.rule == "sparsemax":
         raise ValueError("dtype goes with the rules sigmoid and topk, got rule='sparsemax'")
     v._require_evidence()

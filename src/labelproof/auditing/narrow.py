@@ -83,7 +83,9 @@ def in_the_middle(domain: tuple[Floats, Floats], which: Sequence[int]) -> tuple[
 
 def said_of(which: Sequence[int], n: int) -> str:
     """Say in a sentence which features were held within their range."""
-    shown = ", ".join(map(str, which[:MOST_NAMED])) + (f" and {len(which) - MOST_NAMED} more" if len(which) > 8 else "")
+    shown = ", ".join(map(str, which[:MOST_NAMED])) + (
+        f" and {len(which) - MOST_NAMED} more" if len(which) > MOST_NAMED else ""
+    )
     features = "Feature" if len(which) == 1 else "Features"
     verb = "hardly varies" if len(which) == 1 else "hardly vary"
     held = "is held within its range" if len(which) == 1 else "are held within their range"

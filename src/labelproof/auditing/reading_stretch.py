@@ -1,9 +1,9 @@
 """Check what audit.json says of stretch, sets outside, and what was not tested; nothing in it is trusted."""
 
-import shlex
 from typing import Any
 
 from labelproof.auditing.document import CHECK_PAIRS, CHECK_REACH, CHECK_STRETCH
+from labelproof.auditing.not_tested import is_harmless
 
 __all__ = ["fault_beyond_verdicts"]
 
@@ -13,7 +13,7 @@ MOST_INSTRUCTIVE = 3
 def fault_beyond_verdicts(document: dict[str, Any], n_labels: int) -> str | None:
     """Return what does not fit together in a document whose form is right, or None."""
     for one in document["not_tested"]:
-        if not _is_harmless(one["command"]):
+        if not is_harmless(one["command"]):
             return f"expected a command of labelproof that tests more, got {one['command']!r:.60}"
     outside = document["outside"]
     if outside is not None and not 0 <= outside["sets"] <= outside["examples"]:
@@ -61,14 +61,3 @@ def _stretch_fault(facts: dict[str, Any], data: dict[str, Any], n_labels: int) -
 def _command_fault(command: str, known: str) -> str | None:
     """Return None if a command is the known one, for dense or for sparse features."""
     return None if command in (known, known.replace(".npy", ".npz")) else f"expected the command {known!r}, got another"
-
-
-def _is_harmless(command: str) -> bool:
-    """Return whether a command runs labelproof and nothing else, pasted into a shell."""
-    if not command.isprintable():
-        return False
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    return words[:2] == ["labelproof", "audit"] and shlex.join(words) == command

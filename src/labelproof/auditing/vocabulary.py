@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -17,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.folders import as_stored, write_folder
-from labelproof.auditing.headline import share
-from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.arguments import check_share, is_share_reached
 from labelproof.foundation.engines import Engine
+from labelproof.foundation.release import __version__
+from labelproof.foundation.wording import percent
 from labelproof.importers import ImportedLayer, layer_of, read_vocabulary
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
@@ -170,8 +170,8 @@ def audit_vocabulary(
     'the (token 3) never scores above all of 3 others, whatever the input'
     """
     start = time.perf_counter()
-    if fail_under is not None and not 0 <= fail_under <= 1:
-        raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
+    if fail_under is not None:
+        check_share("fail_under", fail_under)
     if n_explained < 0:
         raise ValueError(f"n_explained must not be negative, got {n_explained}")
     found = _layer(model, weight_key)
@@ -187,7 +187,7 @@ def audit_vocabulary(
     document: VocabularyDocument = {
         "format": FORMAT,
         "version": 1,
-        "labelproof": installed_version("labelproof"),
+        "labelproof": __version__,
         "headline": _headline(v, never),
         "layer": _facts(found),
         "token_names": names,
@@ -311,7 +311,7 @@ def _sentence(names: list[str], token: int, others: list[int], rivals: list[Riva
     text = f"{_called(names, token)} never scores above all of {len(others):,} others, whatever the input"
     if not rivals:
         return f"{text}."
-    heaviest = ", ".join(f"{names[one['token']]} ({share(round(1e4 * one['share']), 10_000)})" for one in rivals)
+    heaviest = ", ".join(f"{names[one['token']]} ({percent(round(1e4 * one['share']), 10_000)})" for one in rivals)
     close = ", ".join(names[one] for one in nearest)
     return f"{text}; its logit is at most a weighted mean of theirs: {heaviest}. Nearest to its weights: {close}."
 

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from importlib.metadata import version as installed_version
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from labelproof.auditing.thresholds import advise_thresholds
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.engines import Engine
 from labelproof.foundation.progress import progress_bar
+from labelproof.foundation.release import __version__
 from labelproof.importers import ImportedLayer
 from labelproof.proof.result import Verification
 
@@ -100,7 +100,7 @@ def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocum
     document: AuditDocument = {
         "format": FORMAT,
         "version": VERSION,
-        "labelproof": installed_version("labelproof"),
+        "labelproof": __version__,
         "headline": headline(facts, data, told, outside),
         "layer": facts,
         "label_names": list(names),

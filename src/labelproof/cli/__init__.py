@@ -23,6 +23,7 @@ from labelproof.cli.stretch import stretch
 from labelproof.cli.train import train
 from labelproof.cli.tune import tune
 from labelproof.cli.verify import verify
+from labelproof.foundation.release import __version__
 
 __all__ = ["app", "main"]
 
@@ -70,9 +71,7 @@ def _options(
     130 interrupted by Ctrl-C.
     """
     if version:
-        from importlib.metadata import version as installed_version
-
-        print(f"labelproof {installed_version('labelproof')}")
+        print(f"labelproof {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())

@@ -1,13 +1,12 @@
 """labelproof audit: which label combinations can a trained model never predict, and does it matter?"""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from labelproof.cli.console import console, print_json, progress_wanted
+from labelproof.cli.console import console, print_json, print_saved_audit, progress_wanted
 from labelproof.cli.engines import connected
 from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.kept_parts import kept_beside
@@ -32,13 +31,19 @@ from labelproof.cli.options import (
     Part,
     WeightKey,
 )
+from labelproof.cli.outputs import require_writable_folder
 
 __all__ = ["audit"]
 
 T = TypeVar("T")
+OF_INDEX = {"index", "qrels", "documents", "cosine", "widths", "depths"}
+OF_MODELS = {"model", "vocabulary", "weight_key", "bias", "label_names"}
+OF_ALL = {"output", "explain", "fail_under", "time_limit", "jobs", "engine", "address", "as_json"}
+"""Parameters that an audit of an index, of any model, and of anything has; the others go with label sets."""
 
 
 def audit(
+    context: typer.Context,
     model: Annotated[
         Path | None, typer.Argument(metavar="MODEL", help=f"{FORMATS[0].upper()}{FORMATS[1:]}.", show_default=False)
     ] = None,
@@ -170,16 +175,8 @@ def audit(
 
     Exit code 1 if a set of --require, or a larger share than --fail-under allows, cannot be predicted.
     """
-    if index is None:
-        of_index = {"--qrels": qrels, "--documents": documents, "--widths": widths, "--k": depths, "--cosine": cosine}
-        _refuse(of_index, "--index")
+    _refuse_others(context, of_index=index is not None, of_vocabulary=vocabulary)
     if vocabulary or index is not None:
-        alone: dict[str, Any] = {"--part": part, "--label-column": label_column, "--rule": rule, "--domain": domain}
-        alone |= {"--labels": labels, "--thresholds": thresholds, "--radius": radius, "--features": features}
-        alone |= {"--data": data, "--calibration": calibration, "--drop-unknown": drop_unknown, "--reach": reach}
-        alone |= {"--predicted": predicted, "--pairs": pairs, "--triples": triples}
-        alone |= {"--require": require, "--serving-dtype": serving_dtype}
-        _refuse(alone, "the audit of label sets")
         _require_room(output)
         shared: dict[str, Any] = {"output": output, "explain": explain, "fail_under": fail_under, "as_json": as_json}
         options: dict[str, Any] = {"n_jobs": jobs, "engine": connected(engine, address)}
@@ -192,8 +189,6 @@ def audit(
         else:
             from labelproof.cli.audit_index import audit_index_of
 
-            of_model = {"MODEL": model, "--vocabulary": vocabulary, "--weight-key": weight_key, "--bias": bias}
-            _refuse({**of_model, "--label-names": label_names}, "an audit without --index")
             how: dict[str, Any] = {"documents": documents, "cosine": cosine, "widths": widths, "depths": depths}
             passed = audit_index_of(index, qrels, **how, **shared)
         raise typer.Exit(0 if passed else 1)
@@ -269,10 +264,8 @@ def audit(
     else:
         print_audit(found.document, model=str(model), source=source)
         if output is not None:
-            console().print(f"\nReport: {output / 'report.html'}. To prove the verdicts again:", soft_wrap=True)
-            console().print(
-                f"  labelproof check {output / 'proofs-data.npz'} --weights {output / 'layer.npz'}", soft_wrap=True
-            )
+            console().print()
+            print_saved_audit(output, "proofs-data.npz", "layer.npz")
     if not found.passed:
         raise typer.Exit(1)
 
@@ -283,11 +276,23 @@ def _required(what: str, value: T | None) -> T:
     return value
 
 
-def _refuse(options: dict[str, Any], what: str) -> None:
-    """Refuse options that go with something else."""
-    given = next((name for name, value in options.items() if value), None)
-    if given is not None:
-        raise ValueError(f"{given} goes with {what} only")
+def _refuse_others(context: typer.Context, *, of_index: bool, of_vocabulary: bool) -> None:
+    """Refuse parameters that were given and go with an audit of something else."""
+    for one in context.command.params:
+        name = str(one.name)
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        fitting = None
+        if of_index and name in OF_MODELS:
+            fitting = "an audit without --index"
+        elif not of_index and name in OF_INDEX:
+            fitting = "--index"
+        elif (of_index or of_vocabulary) and name not in OF_INDEX | OF_MODELS | OF_ALL:
+            fitting = "the audit of label sets"
+        if fitting is not None:
+            given = one.opts[0] if one.opts[0].startswith("-") else name.upper()
+            raise ValueError(f"{given} goes with {fitting} only")
 
 
 def _require_room(output: Path | None) -> None:
@@ -296,6 +301,4 @@ def _require_room(output: Path | None) -> None:
         return
     if output.exists() and not (output / "audit.json").is_file() and (not output.is_dir() or any(output.iterdir())):
         raise ValueError(f"--output must be a new or empty folder, or one with an earlier audit, got {output}")
-    above = next(parent for parent in [output.resolve(), *output.resolve().parents] if parent.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise ValueError(f"--output must be a folder that can be written, got {output}")
+    require_writable_folder(output)

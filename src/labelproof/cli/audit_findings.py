@@ -1,13 +1,12 @@
 """What the terminal shows first of an audit on real inputs: the bar, examples beyond it, pairs apart, dead labels."""
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, plural, printable
-from labelproof.foundation.wording import at_least, separator
+from labelproof.cli.console import console, printable
+from labelproof.foundation.wording import at_least, percent, plural, separator
 
 if TYPE_CHECKING:
     from labelproof.auditing import AuditDocument
@@ -76,12 +75,12 @@ def print_not_tested(document: "AuditDocument", *, model: str, source: str) -> N
     The document calls model and data by short names, so that it can be passed on; here the command names the paths
     that were given and can be run as printed.
     """
+    from labelproof.auditing.not_tested import with_paths
+
     given = {document["layer"]["model"]: model, document["data"]["name"]: source}
     for one in document["not_tested"]:
-        program, verb, *words = shlex.split(one["command"])
-        command = shlex.join([program, verb, *(given.get(word, word) for word in words)])
         console().print(Text(f"Not tested: {printable(one['what'])}"))
-        console().print(Text(f"  {printable(command)}\n"), soft_wrap=True)
+        console().print(Text(f"  {printable(with_paths(one['command'], given))}\n"), soft_wrap=True)
 
 
 def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = MOST_NAMES) -> str:

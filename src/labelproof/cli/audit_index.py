@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, print_saved_audit, printable, progress_wanted, table
 from labelproof.cli.kept_parts import kept_beside
+from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
     from labelproof.auditing.index_document import AtDepth, IndexDocument
@@ -112,11 +113,9 @@ def _print(document: "IndexDocument", n_without: int, output: Path | None) -> No
         out.print("Requirement met." if document["passed"] else "Requirement NOT met.")
     out.print(f"\nAudited in {document['seconds']:.1f} s, every verdict with a proof.")
     if output is not None:
-        proofs = (
-            f"{output / rows[-1]['check_command'].split()[2]} --weights {output / rows[-1]['check_command'].split()[4]}"
-        )
-        out.print(f"Report: {output / 'report.html'}. To prove the verdicts again:", soft_wrap=True)
-        out.print(f"  labelproof check {proofs}", soft_wrap=True)
+        from labelproof.auditing.index_document import files_of
+
+        print_saved_audit(output, *files_of(rows[-1]["width"]))
 
 
 def _cell(at: "AtDepth") -> str:

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from labelproof.cli.audit_findings import print_findings, print_not_tested, some_names
-from labelproof.cli.console import console, percent, plural, printable, table
+from labelproof.cli.console import console, printable, table
+from labelproof.foundation.wording import percent, plural
 
 if TYPE_CHECKING:
     from labelproof.auditing import Audit, AuditDocument

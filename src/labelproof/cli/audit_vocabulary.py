@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, percent, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, print_saved_audit, printable, progress_wanted, table
 from labelproof.cli.kept_parts import kept_beside
+from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
     from labelproof.auditing.vocabulary import VocabularyDocument
@@ -86,6 +87,4 @@ def _print(document: "VocabularyDocument", output: Path | None) -> None:
     proven = "every verdict with a proof" if not document["undecided"] else "the others with a proof"
     out.print(f"\nAudited in {document['seconds']:.1f} s, {proven}.")
     if output is not None:
-        out.print(f"Report: {output / 'report.html'}. To prove the verdicts again:", soft_wrap=True)
-        proofs = f"{output / 'proofs-tokens.npz'} --weights {output / 'layer.npz'}"
-        out.print(f"  labelproof check {proofs}", soft_wrap=True)
+        print_saved_audit(output, "proofs-tokens.npz", "layer.npz")

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted
+from labelproof.cli.console import console, print_json, progress_wanted
 from labelproof.cli.feature_files import Calibration, check_measured
 from labelproof.cli.options import FORMATS, AsJson, Bias, Jobs, WeightKey
 from labelproof.errors import CertificateError
+from labelproof.foundation.wording import plural
 
 __all__ = ["check"]
 

@@ -4,8 +4,9 @@ import time
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted, table
+from labelproof.cli.console import console, print_json, progress_wanted, table
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 
 __all__ = ["compile"]
 

@@ -1,12 +1,14 @@
-"""What all verbs share at the terminal: errors and exit codes, numbers, JSON, and a word before a long wait."""
+"""What all verbs share at the terminal: errors and exit codes, JSON, and a word before a long wait."""
 
 import json
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,7 +18,7 @@ from typer.core import TyperGroup
 
 from labelproof.errors import LabelproofError
 
-__all__ = ["Group", "Verbs", "console", "percent", "plural", "print_json", "printable", "progress_wanted", "table"]
+__all__ = ["Group", "Verbs", "console", "print_json", "print_saved_audit", "printable", "progress_wanted", "table"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
@@ -138,6 +140,12 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2, allow_nan=False))
 
 
+def print_saved_audit(folder: Path, proofs: str, layer: str) -> None:
+    """Say where the report of an audit is, and which command proves its verdicts again."""
+    command = shlex.join(["labelproof", "check", str(folder / proofs), "--weights", str(folder / layer)])
+    console().print(f"Report: {folder / 'report.html'}. To prove the verdicts again:\n  {command}", soft_wrap=True)
+
+
 def progress_wanted() -> bool:
     """Whether somebody is there to watch a progress bar."""
     return sys.stderr.isatty()
@@ -158,24 +166,3 @@ def printable(text: str) -> str:
     'cat�[2J'
     """
     return "".join(c if c.isprintable() else "�" for c in text)
-
-
-def plural(count: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> plural(1, "label set"), plural(2000, "label set")
-    ('1 label set', '2,000 label sets')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def percent(part: int, whole: int) -> str:
-    """Write a share; only all of it is 100 %, and only nothing is 0 %.
-
-    >>> percent(2, 3), percent(9999, 10000), percent(1, 10000), percent(5, 5)
-    ('66.7 %', '>99.9 %', '<0.1 %', '100 %')
-    """
-    if not whole or part in (0, whole):
-        return "100 %" if part and part == whole else "0 %" if whole else "–"
-    rounded = f"{100 * part / whole:.1f}"
-    return {"100.0": ">99.9 %", "0.0": "<0.1 %"}.get(rounded, f"{rounded} %")

@@ -27,7 +27,7 @@ def count(
     from labelproof.theory.counting import count_argmaxable, count_k_active, log10_argmaxable_fraction, log10_int
 
     if n_labels > MAX_LABELS:
-        raise ValueError(f"N_LABELS must be at most {MAX_LABELS}, so that the exact count is quick, got {n_labels}")
+        raise ValueError(f"LABELS must be at most {MAX_LABELS}, so that the exact count is quick, got {n_labels}")
     argmaxable = count_argmaxable(n_labels, d, bias=bias)
     fraction = log10_argmaxable_fraction(n_labels, d, bias=bias)
     k_active = None if k is None else count_k_active(n_labels, k)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelproof.cli.console import Group, console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.console import Group, console, print_json, progress_wanted, table
 from labelproof.cli.data_options import DataFormat, LabelColumns, LabelSeparator, TextColumns, one_or_many
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import percent, plural
 
 if TYPE_CHECKING:
     from labelproof.data import Dataset, Statistics

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from labelproof.cli.console import console, plural, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, printable, progress_wanted, table
 from labelproof.cli.data_options import (
     DataFormat,
     DataPath,
@@ -22,6 +22,7 @@ from labelproof.cli.data_options import (
     one_or_many,
 )
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.comparison import Outcome

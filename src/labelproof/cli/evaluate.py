@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, table
+from labelproof.cli.console import console, print_json, table
 from labelproof.cli.options import AsJson
 from labelproof.errors import DataFormatError
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.decisions import Rule

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted
+from labelproof.cli.console import console, print_json, progress_wanted
 from labelproof.errors import CertificateError, DataFormatError
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer

@@ -22,5 +22,5 @@ def kept_beside(output: Path | None) -> Iterator[Path | None]:
     except KeyboardInterrupt:
         if not folder.is_dir():
             raise
-        raise KeyboardInterrupt(f"what is done is kept in {folder}; the same command goes on from there") from None
+        raise KeyboardInterrupt(f"what is done is kept in {folder}; run the same command again to continue") from None
     remove_folder(folder)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelproof.cli.console import plural
 from labelproof.errors import DataFormatError
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.data import Dataset

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from labelproof.cli.console import console, percent, plural, print_json, progress_wanted, table
+from labelproof.cli.console import console, print_json, progress_wanted, table
 from labelproof.cli.options import AsJson, Jobs, LabelColumn, LabelNames, Labels, Part
+from labelproof.foundation.wording import percent, plural
 
 __all__ = ["plan"]
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted
+from labelproof.cli.console import console, print_json, progress_wanted
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 from labelproof.foundation.writing import replacing
 
 if TYPE_CHECKING:
@@ -76,12 +77,12 @@ def predict(
 
     With --scores and without --output, only the scores are written.
     """
-    from labelproof.cli.scores import require_free_output
+    from labelproof.cli.outputs import require_free_file
     from labelproof.models import load_model
 
     if as_json and output is None and scores is None:
         raise ValueError("--json prints a summary and needs --output for the predictions")
-    require_free_output(output, [source])
+    require_free_file(output, [source])
     _require_score_file(scores, score_kind, [source, output])
     loaded = load_model(model)
     loaded = loaded if metric is None else loaded.for_metric(metric)
@@ -121,14 +122,14 @@ def _words(model: "Model", kind: str) -> str:
 
 
 def _require_score_file(scores: Path | None, kind: str, others: list[Path | None]) -> None:
+    from labelproof.cli.outputs import require_free_file
     from labelproof.cli.score_files import ENDINGS
-    from labelproof.cli.scores import require_free_output
-    from labelproof.decisions.options import require_choice
+    from labelproof.foundation.arguments import check_choice
 
-    require_choice("--score-kind", kind, "probabilities", "logits")
+    check_choice("--score-kind", kind, ("probabilities", "logits"))
     if scores is not None and scores.suffix not in ENDINGS:
         raise ValueError(f"--scores must be a file {' or '.join(ENDINGS)}, got {scores}")
-    require_free_output(scores, [path for path in others if path is not None], "--scores")
+    require_free_file(scores, others, "--scores")
     if scores is not None and any(path is not None and path.resolve() == scores.resolve() for path in others):
         raise ValueError(f"--scores must not be the file of --output, got {scores}")
 

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json
+from labelproof.cli.console import console, print_json
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 
 __all__ = ["report"]
 
@@ -30,11 +31,11 @@ def report(
     It is a single file that needs no network.
     """
     from labelproof.auditing import read_document
-    from labelproof.cli.scores import require_free_output
+    from labelproof.cli.outputs import require_free_file
     from labelproof.report import write_report
 
     files = [path / "audit.json" if path.is_dir() else path for path in audits]
-    require_free_output(output, [*files])
+    require_free_file(output, [*files])
     documents = [read_document(path) for path in audits]
     write_report(output, documents, title=title)
     models = [document["layer"]["model"] for document in documents]

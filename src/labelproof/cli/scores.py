@@ -17,7 +17,7 @@ from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
 from labelproof.foundation.optional_packages import need
 
-__all__ = ["read_score_kind", "read_scores", "read_true_labels", "require_free_output"]
+__all__ = ["read_score_kind", "read_scores", "read_true_labels"]
 
 Array = npt.NDArray[Any]
 
@@ -60,16 +60,6 @@ def read_true_labels(source: str, shape: tuple[int, ...], scores: Path, names: S
         )
     active = np.ones(len(sets.indices), np.bool_)
     return scipy.sparse.csr_array((active, sets.indices, sets.indptr), shape=shape)
-
-
-def require_free_output(output: Path | None, inputs: list[Path | None], name: str = "--output") -> None:
-    """Refuse to write where there is no folder, or over an input."""
-    if output is None:
-        return
-    if not output.resolve().parent.is_dir() or output.is_dir():
-        raise ValueError(f"{name} must be a file in a folder that exists, got {output}")
-    if any(path is not None and path.exists() and output.resolve() == path.resolve() for path in inputs):
-        raise ValueError(f"{name} must not be one of the inputs, got {output}")
 
 
 def _named_array(path: Path, *names: str) -> tuple[Array, list[str] | None]:

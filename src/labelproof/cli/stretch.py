@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, percent, plural, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, printable, progress_wanted, table
 from labelproof.cli.engines import connected
 from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.kept_parts import kept_beside
@@ -25,7 +25,8 @@ from labelproof.cli.options import (
     Part,
     WeightKey,
 )
-from labelproof.foundation.wording import at_least
+from labelproof.cli.outputs import require_free_place
+from labelproof.foundation.wording import at_least, percent, plural
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -92,8 +93,7 @@ def stretch(
     from labelproof.data.label_files import read_label_file
     from labelproof.stretching.measuring import require_variety
 
-    if output is not None and not output.resolve().parent.is_dir():
-        raise ValueError(f"--output must be in a folder that exists, got {output}")
+    require_free_place(output)
     layer, names = read_model(model, weight_key, bias, label_names)
     data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ())
     options = _options(layer, rule, thresholds)

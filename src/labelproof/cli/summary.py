@@ -8,7 +8,8 @@ import numpy.typing as npt
 from rich.table import Table
 from rich.text import Text
 
-from labelproof.cli.console import percent, table
+from labelproof.cli.console import table
+from labelproof.foundation.wording import percent
 from labelproof.proof.certificates import Unargmaxable
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification

@@ -1,12 +1,11 @@
 """labelproof train: from a configuration and data to a model folder."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted, table
+from labelproof.cli.console import console, print_json, progress_wanted, table
 from labelproof.cli.data_options import (
     DataFormat,
     DataPath,
@@ -19,7 +18,9 @@ from labelproof.cli.data_options import (
     one_or_many,
 )
 from labelproof.cli.options import AsJson
+from labelproof.cli.outputs import require_writable_folder
 from labelproof.cli.train_sweep import require_sweep_place, run_sweep
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.training import Fitted, TrainConfig
@@ -171,11 +172,7 @@ def _require_place(output: Path, *, resume: bool) -> None:
     from labelproof.models.directory import is_model
     from labelproof.training.fitting import CONFIG
 
-    above = next(path for path in (output.absolute(), *output.absolute().parents) if path.exists())
-    if not above.is_dir():
-        raise ValueError(f"--output must be a folder, got {output}, where {above.name} is a file")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise ValueError(f"--output must be a folder that can be written, got {output}")
+    require_writable_folder(output)
     model = output / "model"
     if model.exists() and not (model.is_dir() and (is_model(model) or not any(model.iterdir()))):
         raise ValueError(f"--output must have a free place for the model, got {model}, which is something else")

@@ -4,7 +4,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelproof.cli.console import console, plural, print_json, printable, progress_wanted, table
+from labelproof.cli.console import console, print_json, printable, progress_wanted, table
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.data import Dataset

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelproof.cli.console import console, plural, print_json, progress_wanted, table
+from labelproof.cli.console import console, print_json, progress_wanted, table
 from labelproof.cli.evaluate import SCORES, TRUE_LABELS, ScoreKindOption
 from labelproof.cli.options import AsJson
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -71,13 +72,13 @@ def tune(
     rules 'promised recall' and 'promised precision' keep a promise instead of serving a metric: --rule alone chooses
     them, and a model keeps them under these names.
     """
-    from labelproof.cli.scores import require_free_output
+    from labelproof.cli.outputs import require_free_file
     from labelproof.decisions import default_rules, evaluate_rules, promised_rules
 
     _require_one_source(scores, labels, model, data, output)
     inputs = [scores, data, Path(labels) if labels else None]
     for path, name in ((output, "--output"), (plot, "--plot")):
-        require_free_output(path, inputs, name)
+        require_free_file(path, inputs, name)
     if scores is not None and labels is not None:
         if part is not None or drop_unknown:
             raise ValueError(f"{'--drop-unknown' if drop_unknown else '--part'} goes with --model and --data")

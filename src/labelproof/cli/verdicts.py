@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from labelproof.cli import summary
-from labelproof.cli.console import console, percent, plural
+from labelproof.cli.console import console
+from labelproof.foundation.wording import percent, plural
 from labelproof.proof.parts import VerificationParts
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import share_interval

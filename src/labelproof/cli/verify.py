@@ -28,7 +28,8 @@ from labelproof.cli.options import (
     WeightKey,
     Weights,
 )
-from labelproof.foundation.arguments import is_share_reached
+from labelproof.cli.outputs import require_free_place
+from labelproof.foundation.arguments import check_share, is_share_reached
 
 if TYPE_CHECKING:
     from labelproof.proof.parts import VerificationParts
@@ -94,7 +95,9 @@ def verify(
     from labelproof.cli.verify_parts import is_folder, read_sets, verify_to_folder
 
     layer, names = read_model(weights, weight_key, bias, label_names)
-    _require_sound_options(output, [weights, Path(labels), bias, label_names], fail_under)
+    if fail_under is not None:
+        check_share("--fail-under", fail_under)
+    require_free_place(output, [weights, Path(labels), bias, label_names])
     if part_size is not None and not is_folder(output):
         raise ValueError("--part-size goes with an --output that is a folder: a name without an ending")
     data = read_sets(labels, layer.n_labels, names, part, label_column or (), output)
@@ -138,18 +141,6 @@ def verify(
             )
     if not passed:
         raise typer.Exit(1)
-
-
-def _require_sound_options(output: Path | None, inputs: list[Path | None], fail_under: float | None) -> None:
-    """Refuse what could only fail after the work is done."""
-    if fail_under is not None and not 0 <= fail_under <= 1:
-        raise ValueError(f"--fail-under must be a share from 0 to 1, got {fail_under}")
-    if output is None:
-        return
-    if not output.resolve().parent.is_dir():
-        raise ValueError(f"--output must be in a folder that exists, got {output}")
-    if any(path is not None and path.exists() and output.resolve() == path.resolve() for path in inputs):
-        raise ValueError(f"--output must not be one of the inputs, got {output}")
 
 
 def _command_to_check(output: Path, weights: Path, weight_key: str | None, bias: Path | None) -> str:

@@ -6,7 +6,8 @@ from errno import ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelproof.cli.console import plural, progress_wanted
+from labelproof.cli.console import progress_wanted
+from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
     from labelproof.data.label_matching import MatchedSets
@@ -49,7 +50,7 @@ def verify_to_folder(output: Path, weight: Any, sets: Any, **options: Any) -> "V
         return labelproof.verify_in_parts(weight, sets, output, progress=progress_wanted(), **options)
     except KeyboardInterrupt:
         kept = _parts(output) or "no part is"
-        raise KeyboardInterrupt(f"{kept} kept in {output}; the same command goes on from there") from None
+        raise KeyboardInterrupt(f"{kept} kept in {output}; run the same command again to continue") from None
     except OSError as error:
         if error.errno != ENOSPC:
             raise

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.foundation.arguments import check_choice
+
 __all__ = ["Dataset", "label_matrix"]
 
 MOST_NARROW = 2**31 - 1
@@ -163,8 +165,7 @@ class Dataset:
         >>> data.restrict_to(["dog", "cat"], unknown="drop").dropped
         {'bird': 1}
         """
-        if unknown not in ("error", "drop"):
-            raise ValueError(f"unknown must be 'error' or 'drop', got {unknown!r}")
+        check_choice("unknown", unknown, ("error", "drop"))
         places = {name: place for place, name in enumerate(self.label_names)}
         counts = self.label_counts()
         kept = set(label_names)

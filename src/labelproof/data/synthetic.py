@@ -8,6 +8,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.data.dataset import Dataset
+from labelproof.foundation.arguments import check_choice
 
 __all__ = ["label_proportions", "topic_data"]
 
@@ -203,8 +204,7 @@ def label_proportions(
     >>> features.shape, bool(np.allclose(proportions.sum(axis=1), 1))
     ((100, 10), True)
     """
-    if mixture not in ("uniform", "random"):
-        raise ValueError(f"mixture must be 'uniform' or 'random', got {mixture!r}")
+    check_choice("mixture", mixture, ("uniform", "random"))
     if n_labels < 1 or length <= 0:
         raise ValueError(f"n_labels must be at least 1 and length positive, got {n_labels} and {length}")
     rng = np.random.default_rng(seed)

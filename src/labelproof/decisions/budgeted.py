@@ -32,10 +32,11 @@ from labelproof.decisions.inputs import (
     row_blocks,
     to_probabilities,
 )
-from labelproof.decisions.options import require_count, require_number, require_score_kind
+from labelproof.decisions.options import require_number, require_score_kind
 from labelproof.decisions.ranking import largest, require_enough
 from labelproof.decisions.rules import Bools, Rule
 from labelproof.decisions.thresholds import require_width
+from labelproof.foundation.arguments import whole_number
 
 __all__ = ["BatchMacroTopK", "MacroTopK", "expected_utility"]
 
@@ -87,11 +88,11 @@ class BatchMacroTopK(Rule):
 
     def check_options(self) -> None:
         """Raise ValueError where an option makes no sense."""
-        require_count("k", self.k)
+        whole_number("k", self.k, minimum=1)
         _utility(self.metric)
         require_score_kind(self.scores, needed=True)
-        require_count("max_sweeps", self.max_sweeps)
-        require_count("random_state", self.random_state, least=0)
+        whole_number("max_sweeps", self.max_sweeps, minimum=1)
+        whole_number("random_state", self.random_state, minimum=0)
 
     def _fit(self, _labels: Labels, scores: Floats) -> None:
         require_enough(self.k, scores.shape[1])
@@ -162,11 +163,11 @@ class MacroTopK(Rule):
 
     def check_options(self) -> None:
         """Raise ValueError where an option makes no sense."""
-        require_count("k", self.k)
+        whole_number("k", self.k, minimum=1)
         if _utility(self.metric)[0] == kernels.COVERAGE:
             raise ValueError("metric must be a macro average of F, recall or precision, got 'coverage'")
         require_score_kind(self.scores, needed=True)
-        require_count("n_steps", self.n_steps)
+        whole_number("n_steps", self.n_steps, minimum=1)
 
     def check(self) -> None:
         """Raise ValueError where options, or what was learned, make no sense."""

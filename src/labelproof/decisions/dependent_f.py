@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.decisions.options import require_count, require_number
+from labelproof.decisions.options import require_number
+from labelproof.foundation.arguments import whole_number
 from labelproof.metrics.arguments import read_labels
 
 __all__ = ["dependent_f_sets", "neighbour_f_sets"]
@@ -97,7 +98,7 @@ def neighbour_f_sets(
     array([[ True,  True],
            [False,  True]])
     """
-    require_count("n_neighbours", n_neighbours)
+    whole_number("n_neighbours", n_neighbours, minimum=1)
     labels, train, new = read_labels(y_train, "y_train"), _directions(X_train), _directions(X)
     if train.shape[0] != labels.shape[0] or not train.shape[0]:
         raise ValueError(f"X_train must have one row for each of y_train, {labels.shape[0]}, got {train.shape[0]}")

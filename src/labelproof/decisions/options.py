@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["require_choice", "require_count", "require_number", "require_score_kind"]
+from labelproof.foundation.arguments import check_choice
+
+__all__ = ["require_number", "require_score_kind"]
 
 
 def require_number(
@@ -20,19 +22,7 @@ def require_number(
     raise ValueError(f"{name} must be a finite number{bounds}, got {value!r}")
 
 
-def require_count(name: str, value: Any, *, least: int = 1) -> None:
-    """Refuse what is no whole number of at least ``least``."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-
-
-def require_choice(name: str, value: Any, *choices: str) -> None:
-    """Refuse what is none of these words."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be {' or '.join(repr(choice) for choice in choices)}, got {value!r}")
-
-
 def require_score_kind(scores: Any, *, needed: bool) -> None:
     """Refuse a rule that does not say whether its scores are logits or probabilities; None is fine where not needed."""
     if needed or scores is not None:
-        require_choice("scores", scores, "logits", "probabilities")
+        check_choice("scores", scores, ("logits", "probabilities"))

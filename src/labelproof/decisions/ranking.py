@@ -9,8 +9,9 @@ import numpy.typing as npt
 from labelproof.decisions import kernels
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.inputs import Floats, Labels
-from labelproof.decisions.options import require_count, require_number
+from labelproof.decisions.options import require_number
 from labelproof.decisions.rules import Bools, Rule
+from labelproof.foundation.arguments import whole_number
 
 __all__ = ["LabelCount", "TopK", "largest"]
 
@@ -40,7 +41,7 @@ class TopK(Rule):
 
     def check_options(self) -> None:
         """Raise ValueError where an option makes no sense."""
-        require_count("k", self.k)
+        whole_number("k", self.k, minimum=1)
 
     @property
     def geometry(self) -> Geometry:
@@ -95,7 +96,7 @@ class LabelCount(Rule):
 
     def check_options(self) -> None:
         """Raise ValueError where an option makes no sense."""
-        require_count("n_features", self.n_features)
+        whole_number("n_features", self.n_features, minimum=1)
 
     def check(self) -> None:
         """Raise ValueError where options, or what was learned, make no sense."""

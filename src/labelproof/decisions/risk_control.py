@@ -26,8 +26,9 @@ from scipy.special import bdtr
 from labelproof.decisions import risk_kernels
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.inputs import Floats, Labels, ScoreKind, read_pair
-from labelproof.decisions.options import require_choice, require_number, require_score_kind
+from labelproof.decisions.options import require_number, require_score_kind
 from labelproof.decisions.rules import Bools, Rule
+from labelproof.foundation.arguments import check_choice
 from labelproof.metrics.arguments import read_labels
 
 __all__ = ["RiskControlled", "largest_mean_risk", "promised_rules"]
@@ -104,7 +105,7 @@ class RiskControlled(Rule):
 
     def check_options(self) -> None:
         """Raise ValueError where an option makes no sense."""
-        require_choice("metric", self.metric, "recall", "precision")
+        check_choice("metric", self.metric, ("recall", "precision"))
         _require_inside("level", self.level)
         if self.confidence is not None:
             _require_inside("confidence", self.confidence)

@@ -14,13 +14,14 @@ from labelproof.decisions.calibrated import Calibrated
 from labelproof.decisions.calibration import PlattScaling
 from labelproof.decisions.expected_f import ExpectedF
 from labelproof.decisions.inputs import Floats, Labels, ScoreKind, read_pair
-from labelproof.decisions.options import require_count, require_score_kind
+from labelproof.decisions.options import require_score_kind
 from labelproof.decisions.ranking import LabelCount, TopK
 from labelproof.decisions.rule_plot import plot_comparison
 from labelproof.decisions.rules import Rule
 from labelproof.decisions.support import SparsemaxSupport
 from labelproof.decisions.thresholds import PerLabelThreshold, Threshold, ThresholdAveraging
 from labelproof.decisions.tuning import is_separable, set_metric
+from labelproof.foundation.arguments import whole_number
 from labelproof.foundation.progress import progress_bar
 from labelproof.metrics import Metric
 
@@ -155,8 +156,8 @@ def evaluate_rules(
     """
     labels, values = read_pair(y_true, y_score)
     measure = set_metric(metric)
-    require_count("cv", cv, least=2)
-    require_count("inner_cv", inner_cv, least=0)
+    whole_number("cv", cv, minimum=2)
+    whole_number("inner_cv", inner_cv, minimum=0)
     if len(values) < 2 * max(cv, 2):
         raise ValueError(f"y_true must have at least {2 * cv} examples for {cv} folds, got {len(values)}")
     named = _named(default_rules(labels, metric=metric, scores=scores) if rules is None else rules)

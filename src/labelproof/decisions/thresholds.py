@@ -13,9 +13,10 @@ from labelproof.decisions import kernels
 from labelproof.decisions.cuts import thresholds_at
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.inputs import Floats, Labels, ScoreKind
-from labelproof.decisions.options import require_choice, require_count, require_number, require_score_kind
+from labelproof.decisions.options import require_number, require_score_kind
 from labelproof.decisions.rules import Bools, Rule
 from labelproof.decisions.tuning import global_threshold, per_label_cuts, require_separable, set_metric
+from labelproof.foundation.arguments import check_choice, whole_number
 
 __all__ = ["PerLabelThreshold", "Threshold", "ThresholdAveraging"]
 
@@ -134,9 +135,9 @@ class PerLabelThreshold(Rule):
     def check_options(self) -> None:
         """Raise ValueError where an option makes no sense."""
         require_separable(self.metric)
-        require_count("min_positives", self.min_positives, least=0)
+        whole_number("min_positives", self.min_positives, minimum=0)
         require_number("min_value", self.min_value, low=0, high=1)
-        require_choice("fallback", self.fallback, "highest", "global")
+        check_choice("fallback", self.fallback, ("highest", "global"))
         require_number("shrinkage", self.shrinkage, low=0)
         require_score_kind(self.scores, needed=False)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, SupportsIndex
 
-__all__ = ["check_choice", "is_share_reached", "whole_number"]
+__all__ = ["check_choice", "check_share", "is_share_reached", "whole_number"]
 
 
 def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
@@ -33,11 +33,26 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     --------
     >>> check_choice("average", "mean", ("macro", "micro"))
     Traceback (most recent call last):
-    ValueError: average must be one of 'macro', 'micro', got 'mean'
+    ValueError: average must be 'macro' or 'micro', got 'mean'
     """
     known = list(choices)
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+        words = [repr(choice) for choice in known]
+        expected = " or ".join(words) if len(words) <= 2 else f"one of {', '.join(words)}"
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse what is no share, from 0 to 1.
+
+    Examples
+    --------
+    >>> check_share("fail_under", 99)
+    Traceback (most recent call last):
+    ValueError: fail_under must be a share from 0 to 1, got 99
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a share from 0 to 1, got {value}")
 
 
 def is_share_reached(part: int, whole: int, least: float) -> bool:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Generator, Iterable, Sized
 from itertools import islice
 from numbers import Integral
 from threading import Event
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.foundation.threads import as_threads_are_free, one_blas_thread, usable_cores
 
 __all__ = ["Advance", "Engine", "Work", "of_blocks", "require_engine", "require_threads"]
@@ -21,10 +22,8 @@ Work = Callable[[Asked, Block, int, Advance], Found]
 
 def require_engine(engine: str) -> Engine:
     """Return an engine that there is, and refuse others."""
-    for known in ENGINES:
-        if engine == known:
-            return known
-    raise ValueError(f"engine must be 'local' or 'ray', got {engine!r}")
+    check_choice("engine", engine, ENGINES)
+    return cast("Engine", engine)
 
 
 def require_threads(n_jobs: int | None) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-__all__ = ["at_least", "separator"]
+__all__ = ["at_least", "percent", "plural", "separator"]
 
 
 def at_least(value: float) -> str:
@@ -28,3 +28,30 @@ def separator(names: Sequence[str]) -> str:
     'Infant, Newborn; Heart'
     """
     return "; " if any("," in name for name in names) else ", "
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> plural(1, "label set"), plural(2000, "label set")
+    ('1 label set', '2,000 label sets')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Write a share; only all of it is 100 %, only nothing is 0 %, and of nothing there is none.
+
+    Examples
+    --------
+    >>> percent(2, 3), percent(9999, 10000), percent(1, 10000), percent(5, 5), percent(0, 0)
+    ('66.7 %', '>99.9 %', '<0.1 %', '100 %', '–')
+    """
+    if not whole:
+        return "–"
+    if part in (0, whole):
+        return "100 %" if part else "0 %"
+    rounded = f"{100 * part / whole:.1f}"
+    return {"100.0": ">99.9 %", "0.0": "<0.1 %"}.get(rounded, f"{rounded} %")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from torch import nn
 
-from labelproof.foundation.arguments import whole_number
+from labelproof.foundation.arguments import check_choice, whole_number
 from labelproof.heads.code import CodeHead
 from labelproof.heads.dft import DFTHead
 from labelproof.heads.gaussian import GaussianHead
@@ -125,8 +125,7 @@ def choose(
     Traceback (most recent call last):
     ValueError: k must be at most 10 for a head of 2689 labels in 512 features, got 25
     """
-    if least not in LEVELS:
-        raise ValueError(f"least must be one of {', '.join(LEVELS)}, got {least!r}")
+    check_choice("least", least, LEVELS)
     n_labels, k = whole_number("n_labels", n_labels, minimum=1), whole_number("k", k, minimum=1)
     slack = whole_number("slack", slack, minimum=0)
     room = _room(n_labels, budget, in_features, slack)

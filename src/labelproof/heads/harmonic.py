@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from labelproof.foundation.arguments import whole_number
+from labelproof.foundation.arguments import check_choice, whole_number
 from labelproof.heads.adversary import Worst, find_worst_set
 from labelproof.heads.dft import DFTHead
 from labelproof.heads.guarantee import Guarantee
@@ -69,8 +69,7 @@ class HarmonicHead(DFTHead):
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if nodes not in ("prime", "fast"):
-            raise ValueError(f"nodes must be 'prime' or 'fast', got {nodes!r}")
+        check_choice("nodes", nodes, ("prime", "fast"))
         self.seed, self.is_prime = whole_number("seed", seed, minimum=0), nodes == "prime"
         self._chosen = self._choose(n_labels, k, random)
         path = "dense" if self.is_prime and path == "auto" else path

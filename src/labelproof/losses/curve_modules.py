@@ -5,6 +5,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor, nn
 
+from labelproof.foundation.arguments import whole_number
 from labelproof.losses.curves import HillCurve, PolynomialCurve, SelfPacedCurve
 from labelproof.losses.options import ModuleWeights, spelled_out_as
 from labelproof.losses.pointwise_modules import PointwiseLoss
@@ -55,9 +56,7 @@ class SPLCLoss(PointwiseLoss):
         **options: Unpack[ModuleWeights],
     ) -> None:
         super().__init__(SelfPacedCurve(gamma, gamma, margin=margin, tau=tau), **options)
-        if warm_up < 0 or warm_up != int(warm_up):
-            raise ValueError(f"warm_up must be a whole number of at least 0, got {warm_up}")
-        self.warm_up = int(warm_up)
+        self.warm_up = whole_number("warm_up", warm_up, minimum=0)
         self.corrected = self.curve
         self.uncorrected = SelfPacedCurve(gamma, gamma, margin=margin, tau=1.0)
         self.batches = nn.Buffer(torch.zeros((), dtype=torch.int64))

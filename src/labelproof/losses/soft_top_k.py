@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from labelproof.foundation.arguments import check_choice
+from labelproof.foundation.arguments import check_choice, whole_number
 from labelproof.losses.compiled import mask_array, room_for_gradient, sum_of, target_arrays, vector
 from labelproof.losses.labelled_rows import LabelledRows, read_rows
 from labelproof.losses.reduction import REDUCTIONS, Reduction, check_positive
@@ -156,8 +156,7 @@ class _Task:
 
 def check_top_k(k: int, metric: str, temperature: float, reduction: str) -> None:
     """Refuse options that make no sense."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+    whole_number("k", k, minimum=1)
     check_choice("metric", metric, METRICS_AT_K)
     check_positive("temperature", temperature)
     check_choice("reduction", reduction, REDUCTIONS)

@@ -1,6 +1,5 @@
 """What users pass to a metric, checked once: label matrices, scores and weights of examples."""
 
-import operator
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -8,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.foundation.arguments import whole_number
 from labelproof.metrics import kernels
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "read_shape",
     "read_weight",
     "require_same_shape",
-    "whole_number",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -127,17 +126,6 @@ def read_k(k: SupportsIndex, n_labels: int) -> int:
     number = whole_number("k", k, minimum=1)
     if number > n_labels:
         raise ValueError(f"k must be at most the number of labels, {n_labels}, got {number}")
-    return number
-
-
-def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
-    """Return an argument as an integer; bool and float are none."""
-    try:
-        number = minimum - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = minimum - 1
-    if number < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return number
 
 

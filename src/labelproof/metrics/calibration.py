@@ -4,7 +4,8 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from labelproof.metrics.arguments import FloatArray, whole_number
+from labelproof.foundation.arguments import whole_number
+from labelproof.metrics.arguments import FloatArray
 from labelproof.metrics.batches import N_BINS, Batch
 from labelproof.metrics.documentation import documented
 from labelproof.metrics.formulas import mean_of_defined, ratio, read_average

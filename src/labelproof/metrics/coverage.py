@@ -7,8 +7,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.arguments import whole_number
 from labelproof.metrics import formulas
-from labelproof.metrics.arguments import FloatArray, Labels, whole_number
+from labelproof.metrics.arguments import FloatArray, Labels
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.counts import Counts, count
 from labelproof.metrics.documentation import documented

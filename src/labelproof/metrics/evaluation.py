@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from labelproof.metrics.arguments import read_shape, whole_number
+from labelproof.foundation.arguments import whole_number
+from labelproof.metrics.arguments import read_shape
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.coverage import group_errors, set_coverage
 from labelproof.metrics.documentation import documented

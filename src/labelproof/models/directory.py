@@ -42,6 +42,7 @@ __all__ = [
     "save_model",
     "write_json",
     "write_model",
+    "write_text_file",
 ]
 
 FORMAT = "labelproof model"
@@ -144,7 +145,7 @@ def write_model(model: Model, folder: Path) -> None:
         ("metrics.json", model.metrics),
     ):
         write_json(folder / name, content)
-    _write_text(folder / "README.md", model_card(model))
+    write_text_file(folder / "README.md", model_card(model))
     model.rule.save(folder / "rule.json")
     if model.rules:
         (folder / "rules").mkdir()
@@ -160,10 +161,10 @@ def write_model(model: Model, folder: Path) -> None:
 
 def write_json(path: Path, content: Any) -> None:
     """Write a file of a model."""
-    _write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text_file(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text_file(path: Path, text: str) -> None:
     """Write a file; half a pair of surrogates, which UTF-8 does not have, is written as JSON does."""
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 

@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from labelproof.data import Dataset
 from labelproof.decisions import Rule, Threshold
 from labelproof.encoders.texts import read_texts
+from labelproof.models.estimator_config import as_section, config_of
 from labelproof.models.estimator_folder import read_estimator, write_estimator
 from labelproof.models.model import Model
 from labelproof.training.batches import Examples
 from labelproof.training.choices import build_rule
-from labelproof.training.config import TrainConfig
 from labelproof.training.fitted import Fitted
 from labelproof.training.fitting import build_module, fit
 from labelproof.training.loop import train
@@ -34,8 +34,6 @@ from labelproof.training.scoring import batch_logits, to_probabilities
 from labelproof.training.targets import Classes, LabelSets, as_array, label_names, read_targets
 
 __all__ = ["MultiLabelClassifier"]
-
-FIXED = ("code", "dft", "gaussian", "guaranteed", "harmonic")  # heads with a guarantee
 
 
 def _trains_in_epochs(estimator: "MultiLabelClassifier") -> bool:
@@ -176,7 +174,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         X, y = self._validated(X, y, reset=True)
         scheme = read_targets(y)
         names = label_names(scheme, columns)
-        config = self._config(scheme, self._seed())
+        config = config_of(self, scheme, self._seed())
         self._keep(scheme, fit(config, _dataset(X, scheme.labels(y), names), progress=self.verbose))
         self._module: TrainingModule | None = None
         return self
@@ -232,7 +230,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             rule = rule_for(self.metric)
             self.rules_[self.metric] = rule
         else:
-            decision = self._config(self._scheme, seed=0).decision
+            decision = config_of(self, self._scheme, seed=0).decision
             rule = build_rule(decision.kind, decision.options, cardinality=labels.nnz / labels.shape[0])
         self.rule_ = rule.fit(labels, self._logits(X))
         return self
@@ -268,7 +266,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def predict_proba(self, X: Any) -> npt.NDArray[Any]:
         """Return the probability of each label (n_examples, n_labels); of classes, rows that add up to 1."""
         scheme = self._scheme_of()
-        return scheme.probabilities(to_probabilities(self._logits(self._read(X)), **_as_dict(self.loss)))
+        return scheme.probabilities(to_probabilities(self._logits(self._read(X)), **as_section(self.loss)))
 
     def predict(self, X: Any) -> Any:
         """Return label sets (n_examples, n_labels) of 0 and 1, CSR where Y was sparse; or classes (n_examples,)."""
@@ -324,34 +322,6 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             encoder, head = deepcopy(encoder).double(), deepcopy(head).double()
         yield from batch_logits(encoder, head, encoder.prepare(X))
 
-    def _config(self, scheme: LabelSets | Classes, seed: int) -> TrainConfig:
-        fixed = {"k": self.k, "slack": self.slack}
-        own: dict[str, dict[str, Any]] = {
-            "bottleneck": {"d": self.d},
-            "auto": {"metric": self.metric} | ({} if self.budget is None else {"budget": self.budget}),
-        }
-        decision = {"kind": "fixed"} if isinstance(scheme, Classes) else _as_dict(self.decision)
-        return TrainConfig.from_dict(
-            {
-                "data": {"validation": self.validation_fraction, "min_count": 0},
-                "encoder": {"kind": "features"} | ({} if self.hidden is None else {"hidden": self.hidden}),
-                "head": {"kind": self.head, **own.get(self.head, fixed if self.head in FIXED else {})},
-                "loss": _as_dict(self.loss),
-                "decision": decision,
-                "trainer": {
-                    "epochs": self.epochs,
-                    "batch_size": self.batch_size,
-                    "lr": self.lr,
-                    "weight_decay": self.weight_decay,
-                    "patience": self.patience,
-                    "monitor": self.monitor,
-                    "metrics": (),
-                    "seed": seed,
-                    "accelerator": "cpu",
-                },
-            }
-        )
-
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
             check_random_state(self.random_state)  # refuses numbers that cannot be a seed
@@ -362,7 +332,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Make a model with untrained weights, for `partial_fit`."""
         scheme = read_targets(y, classes=classes)
         names = label_names(scheme, None)
-        config = self._config(scheme, self._seed())
+        config = config_of(self, scheme, self._seed())
         config = config.model_copy(update={"trainer": config.trainer.model_copy(update={"epochs": 1})})
         with torch.random.fork_rng():
             torch.manual_seed(config.trainer.seed)
@@ -379,10 +349,6 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.rules_: dict[str, Rule] = dict(fitted.rules)
         self.history_, self.n_iter_ = fitted.history, len(fitted.history)
         self._fitted = fitted
-
-
-def _as_dict(choice: str | Mapping[str, Any]) -> dict[str, Any]:
-    return {"kind": choice} if isinstance(choice, str) else dict(choice)
 
 
 def _dataset(X: Any, labels: Any, names: tuple[str, ...]) -> Dataset:

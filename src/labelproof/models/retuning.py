@@ -7,7 +7,7 @@ from typing import Any
 from labelproof.decisions import Rule
 from labelproof.foundation.writing import link_files, write_folder
 from labelproof.models.card import model_card
-from labelproof.models.directory import is_model, load_model, model_folder, write_json
+from labelproof.models.directory import is_model, load_model, model_folder, write_json, write_text_file
 from labelproof.models.model import Model
 
 __all__ = ["replace_rule"]
@@ -46,7 +46,7 @@ def replace_rule(directory: str | Path, rule: Rule, metric: str, tuned: dict[str
         (draft / "rules").mkdir(exist_ok=True)
         rule.save(draft / "rules" / f"{metric}.json")
         write_json(draft / "metrics.json", model.metrics)
-        (draft / "README.md").write_text(model_card(model), encoding="utf-8", errors="backslashreplace")
+        write_text_file(draft / "README.md", model_card(model))
 
     write_folder(folder, write, may_replace=is_model, what="a model")
     return model

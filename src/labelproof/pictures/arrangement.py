@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.pictures.canvas import new_figure, save_figure
 from labelproof.proof.exact_arrays import finite_array
 from labelproof.search.verifier import verify
@@ -152,8 +153,7 @@ def draw_on(
     names = [str(i + 1) for i in range(len(lines))] if label_names is None else list(label_names)
     if len(names) != len(lines):
         raise ValueError(f"label_names must hold {len(lines)} names, one per label, got {len(names)}")
-    if inside not in ("signs", "names"):
-        raise ValueError(f"inside must be 'signs' or 'names', got {inside!r}")
+    check_choice("inside", inside, ("signs", "names"))
     found = regions(weight, bias=bias, box=box)
     for i, region in enumerate(found):
         axes.add_patch(Polygon(region.corners, facecolor=COLOURS[i % len(COLOURS)], edgecolor="none"))

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Reach
+from labelproof.foundation.wording import plural
 from labelproof.report.histogram import Mark, log_histogram
 from labelproof.report.svg import Svg
-from labelproof.report.wording import number, plural
+from labelproof.report.wording import number
 
 __all__ = ["Distribution", "distributions", "positive"]
 

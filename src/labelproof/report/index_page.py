@@ -1,12 +1,13 @@
 """The report of an index's audit: which relevant documents no query vector returns, by width and by depth."""
 
 from labelproof.auditing.index_document import AtDepth, IndexDocument
+from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import visible
 from labelproof.report.bars import verdict_bar
 from labelproof.report.findings import Findings, Listing, Proof, Topic
 from labelproof.report.lines import KINDS, Line, share_lines
 from labelproof.report.summary import Figure
-from labelproof.report.wording import number, plural, share
+from labelproof.report.wording import number
 
 __all__ = ["index_page"]
 
@@ -20,7 +21,9 @@ def index_page(document: IndexDocument) -> Findings:
     figures = (
         Figure(f"{index['n_documents']:,}", f"documents of {plural(index['n_features'], 'number')} each"),
         Figure(f"{full['queries']:,}", f"queries with {plural(index['n_sets'], 'distinct set')} of relevant documents"),
-        Figure(share(full["possible"], full["queries"]), f"possible at width {document['widths'][-1]['width']}", "can"),
+        Figure(
+            percent(full["possible"], full["queries"]), f"possible at width {document['widths'][-1]['width']}", "can"
+        ),
         Figure(f"{full['impossible']:,}", "impossible for every query vector", "cannot" if full["impossible"] else ""),
         Figure("–" if narrowest is None else f"{narrowest}", "numbers per document suffice for all of them"),
     )
@@ -61,7 +64,7 @@ def _sweep(document: IndexDocument) -> Topic:
         for place, k in enumerate(columns[:KINDS])
     ]
     words = "; ".join(
-        f"width {row['width']}: {share(row['depths'][0]['possible'], row['depths'][0]['queries'])}" for row in rows
+        f"width {row['width']}: {percent(row['depths'][0]['possible'], row['depths'][0]['queries'])}" for row in rows
     )
     picture = share_lines(
         [row["width"] for row in rows],
@@ -91,7 +94,7 @@ def _share(at: AtDepth) -> float | None:
 def _cell(at: AtDepth) -> str:
     if not at["queries"]:
         return "–"
-    return f"{share(at['possible'], at['queries'])}" + (f" + {at['open']:,} open" if at["open"] else "")
+    return f"{percent(at['possible'], at['queries'])}" + (f" + {at['open']:,} open" if at["open"] else "")
 
 
 def _list(document: IndexDocument) -> Topic:

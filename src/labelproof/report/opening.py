@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument
+from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import label_name
 from labelproof.report.model_differences import Difference
-from labelproof.report.wording import plural, share
 
 __all__ = ["Opening", "open_comparison"]
 
@@ -55,7 +55,7 @@ def _headline(documents: Sequence[AuditDocument]) -> str:
         return "No label set was proven to be out of any model’s reach."
     worst = lost.index(max(lost))
     count, whole = data[worst]["unargmaxable"], len(data[worst]["labels"])
-    text = f"{label_name(names, worst)} can never predict {count:,} of {whole:,} label sets ({share(count, whole)})"
+    text = f"{label_name(names, worst)} can never predict {count:,} of {whole:,} label sets ({percent(count, whole)})"
     if best:
         return f"{text}; {_listed(best)} can predict all."
     least = lost.index(min(lost))
@@ -70,10 +70,10 @@ def _beyond(documents: Sequence[AuditDocument]) -> str:
     counts = [(facts["beyond_examples"], facts["all_examples"]) for one in documents if (facts := one["stretch"])]
     parts = [beyond / max(1, whole) for beyond, whole in counts]
     most, least = parts.index(max(parts)), parts.index(min(parts))
-    text = f"{share(*counts[most])} of the examples have label sets beyond the bar of {label_name(names, most)}"
+    text = f"{percent(*counts[most])} of the examples have label sets beyond the bar of {label_name(names, most)}"
     if parts[most] == parts[least]:
         return f"{text}, and as many beyond that of {'the other' if len(names) == 2 else 'each other'}."
-    return f"{text}, {share(*counts[least])} beyond that of {label_name(names, least)}."
+    return f"{text}, {percent(*counts[least])} beyond that of {label_name(names, least)}."
 
 
 def _listed(names: Sequence[str]) -> str:

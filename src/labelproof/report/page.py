@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Group, LayerFacts
+from labelproof.foundation.wording import percent
 from labelproof.pages.names import label_name
 from labelproof.report.bars import verdict_bar
 from labelproof.report.conflicts import Conflict, draw_conflict
@@ -25,7 +26,7 @@ from labelproof.report.summary import (
     size_rows,
 )
 from labelproof.report.svg import Svg
-from labelproof.report.wording import number, share
+from labelproof.report.wording import number
 
 __all__ = ["ModelRow", "Section", "compare", "lay_out"]
 
@@ -108,7 +109,7 @@ def lay_out(document: AuditDocument, key: str) -> Section:
         figures=stretch_figures(stretch.facts, data) if stretch else key_figures(document),
         sets_bar=verdict_bar(data["argmaxable"], data["unargmaxable"], data["undecided"]),
         examples_bar=verdict_bar(data["argmaxable_examples"], *_lost_examples(data)),
-        examples_share=share(data["examples"] - lost, data["examples"]),
+        examples_share=percent(data["examples"] - lost, data["examples"]),
         sizes=size_rows(data),
         table=set_table(document, explanations, f"In {serving['dtype']}" if serving else "In serving"),
         distributions=distributions(document),
@@ -156,11 +157,11 @@ def _model_row(section: Section, caption: str) -> ModelRow:
         sets=len(data["labels"]),
         argmaxable=data["argmaxable"],
         undecided=data["undecided"],
-        share=share(data["argmaxable"], len(data["labels"])),
+        share=percent(data["argmaxable"], len(data["labels"])),
         bar=section.sets_bar,
         examples_share=section.examples_share,
-        beyond=share(beyond, whole) if measured else "",
-        within=share(whole - beyond, whole) if measured else "",
+        beyond=percent(beyond, whole) if measured else "",
+        within=percent(whole - beyond, whole) if measured else "",
         within_count=f"{whole - beyond:,} of {whole:,}",
         within_bar=verdict_bar(whole - beyond, beyond, 0) if measured else None,
         margin=number(statistics.median(margins) if margins else None),

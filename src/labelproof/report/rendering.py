@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelproof.auditing.document import AuditDocument
 from labelproof.foundation.optional_packages import need
-from labelproof.foundation.wording import separator
+from labelproof.foundation.wording import plural, separator
 from labelproof.foundation.writing import write_text
 from labelproof.pages import base_style
 from labelproof.pages.names import visible
@@ -20,7 +20,7 @@ from labelproof.report.opening import Opening, open_comparison
 from labelproof.report.page import compare, lay_out
 from labelproof.report.sets import KINDS, MOST_SETS
 from labelproof.report.table import Cell, Table
-from labelproof.report.wording import number, plural, times
+from labelproof.report.wording import number, times
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Group, Instructive, StretchFacts
+from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import label_name
 from labelproof.report.conflicts import Pull, pulls
 from labelproof.report.stretch_picture import stretch_histogram
 from labelproof.report.summary import Figure
 from labelproof.report.svg import Svg
-from labelproof.report.wording import number, plural, share, times
+from labelproof.report.wording import number, times
 
 __all__ = ["Card", "DeadRow", "PairRow", "StretchView", "stretch_figures", "view_stretch"]
 
@@ -96,7 +97,7 @@ def stretch_figures(facts: StretchFacts, data: Group) -> tuple[Figure, ...]:
     where = "beyond the bar" if bar else "beyond all mixtures of real inputs"
     figures = [
         Figure(
-            share(beyond, facts["all_examples"]),
+            percent(beyond, facts["all_examples"]),
             f"of your examples have label sets {where}",
             "cannot" if beyond else "",
         )
@@ -114,7 +115,7 @@ def stretch_figures(facts: StretchFacts, data: Group) -> tuple[Figure, ...]:
         what = "label is" if facts["n_dead"] == 1 else "labels are"
         figures.append(Figure(f"{facts['n_dead']:,}", f"{what} predicted for none of {facts['inputs']:,} inputs"))
     text = f"of {n_sets:,} distinct label sets can be predicted for some features, real or not"
-    return (*figures, Figure(share(data["argmaxable"], n_sets), text))
+    return (*figures, Figure(percent(data["argmaxable"], n_sets), text))
 
 
 def _edge(facts: StretchFacts) -> tuple[float | None, str]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, BySize, Group
+from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import label_name
 from labelproof.report.bars import interval_bar, share_bar, verdict_bar
 from labelproof.report.svg import Svg
-from labelproof.report.wording import plural, share
 
 __all__ = [
     "Figure",
@@ -90,14 +90,14 @@ def key_figures(document: AuditDocument) -> tuple[Figure, ...]:
         affected = "of the examples have a label set without a proof that it can"
     figures = [
         Figure(f"{n_sets:,}", f"distinct label sets in {plural(data['examples'], 'example')}"),
-        Figure(share(data["argmaxable"], n_sets), f"of them can be predicted ({data['argmaxable']:,})", "can"),
+        Figure(percent(data["argmaxable"], n_sets), f"of them can be predicted ({data['argmaxable']:,})", "can"),
     ]
     if n_cannot:
         figures.append(Figure(f"{n_cannot:,}", "cannot be predicted, whatever the input", "cannot"))
     if data["undecided"]:
         figures.append(Figure(f"{data['undecided']:,}", "undecided: time ran out", "undecided"))
     if lost:
-        figures.append(Figure(share(lost, data["examples"]), affected, "cannot"))
+        figures.append(Figure(percent(lost, data["examples"]), affected, "cannot"))
     size = f"{layer['n_labels']:,} × {layer['n_features']:,}"
     return (*figures, Figure(size, "labels × features of the output layer"))
 
@@ -195,9 +195,9 @@ def _size_row(rows: Sequence[BySize]) -> SizeRow:
         size=f"{first}" if first == last else f"{first}–{last}",
         sets=sets,
         argmaxable=can,
-        share=share(can, sets),
+        share=percent(can, sets),
         bar=verdict_bar(can, sets - can - undecided, undecided),
-        examples_share=share(can_examples, examples),
+        examples_share=percent(can_examples, examples),
     )
 
 
@@ -214,7 +214,7 @@ def _group_row(group: Group) -> GroupRow:
         argmaxable=group["argmaxable"],
         unargmaxable=group["unargmaxable"],
         undecided=group["undecided"],
-        share=share(group["argmaxable"], sets),
+        share=percent(group["argmaxable"], sets),
         interval=interval,
         bar=bar,
     )

@@ -1,11 +1,12 @@
 """The report of a vocabulary's audit: which tokens are never first, and which others keep them from it."""
 
 from labelproof.auditing.vocabulary import NeverToken, VocabularyDocument
+from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import label_name
 from labelproof.report.bars import verdict_bar
 from labelproof.report.findings import Findings, Listing, Proof, Topic
 from labelproof.report.summary import Figure
-from labelproof.report.wording import number, plural, share
+from labelproof.report.wording import number
 
 __all__ = ["vocabulary_page"]
 
@@ -20,7 +21,7 @@ def vocabulary_page(document: VocabularyDocument) -> Findings:
     n, can = layer["n_tokens"], document["can"]
     figures = [
         Figure(f"{n:,}", "tokens, each decided with a proof" if not n_open else "tokens"),
-        Figure(share(can, n), f"of them can be ranked first ({can:,})", "can"),
+        Figure(percent(can, n), f"of them can be ranked first ({can:,})", "can"),
         Figure(f"{len(inside):,}", "are never first, whatever the input", "cannot" if inside else ""),
         Figure(f"{len(twins):,}", "share their weights with another token", "cannot" if twins else ""),
         Figure(f"{layer['n_features']:,}", "features, the width of the output layer"),

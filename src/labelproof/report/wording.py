@@ -1,37 +1,10 @@
-"""Counts, shares and numbers as people read them."""
+"""Measured numbers and proven bounds as people read them."""
 
 import math
 
-__all__ = ["number", "plural", "share", "times"]
+__all__ = ["number", "times"]
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def plural(count: int, noun: str) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> plural(1, "label set"), plural(2000, "label set")
-    ('1 label set', '2,000 label sets')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def share(part: int, whole: int) -> str:
-    """Write a share; only all of it is 100 %, and only nothing is 0 %.
-
-    Examples
-    --------
-    >>> share(2, 3), share(9999, 10000), share(1, 10000), share(5, 5), share(0, 0)
-    ('66.7 %', '> 99.9 %', '< 0.1 %', '100 %', '–')
-    """
-    if not whole:
-        return "–"
-    if part in (0, whole):
-        return "100 %" if part else "0 %"
-    rounded = f"{100 * part / whole:.1f}"
-    return {"100.0": "> 99.9 %", "0.0": "< 0.1 %"}.get(rounded, f"{rounded} %")
 
 
 def number(value: float | None) -> str:

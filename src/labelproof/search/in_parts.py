@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from labelproof.foundation.arguments import whole_number
 from labelproof.foundation.digests import digest_of
 from labelproof.foundation.engines import Engine, require_engine, require_threads
 from labelproof.foundation.progress import progress_bar
+from labelproof.foundation.release import __version__
 from labelproof.foundation.threads import as_threads_are_free
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.parts import (
@@ -139,7 +139,7 @@ def answer_in_kept_parts(
     size = part_size_of(question.layer)
     run = Run(len(sets), size, _hash_of(sets), question.time_limit)
     layer, asked = question.layer, (question.box, question.eps, question.time_limit, size, run.labels_sha256)
-    pieces = (installed_version("labelproof"), *_layer_pieces(layer), *asked)
+    pieces = (__version__, *_layer_pieces(layer), *asked)
     folder = keep / f"verdicts-{digest_of(pieces)}"
     folder.mkdir(parents=True, exist_ok=True)
     question = replace(question, candidates=Candidates(layer, len(sets)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from labelproof.parallel.team_loops import spread
 from labelproof.simplex.root_kernels import (
+    SLACK,
     allocating,
     inlined,
     kernel,
@@ -28,7 +29,6 @@ __all__ = ["entmax_long_rows", "scratch", "threshold_row"]
 _LANES = 16  # neighbours that are compared at once
 _GROUP = 8  # coordinates behind one maximum, _LANES apart
 _BLOCK = _LANES * _GROUP
-_SLACK = 1e-5  # more than the error of a bound computed in single precision
 
 
 @kernel
@@ -154,7 +154,7 @@ def _bound(maxima, top, alpha):  # pragma: no cover - compiled
     for _ in range(4):
         total, slope = sums(maxima, top, alpha - 1.0, tau, alpha)
         tau += (total - total ** (2.0 - alpha)) / slope
-    return max(-1.0, tau - _SLACK)
+    return max(-1.0, tau - SLACK)
 
 
 @strict

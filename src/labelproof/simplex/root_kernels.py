@@ -9,6 +9,7 @@ from numba.extending import intrinsic
 from labelproof.foundation.compilation import compiled, compiled_part
 
 __all__ = [
+    "SLACK",
     "allocating",
     "gap",
     "inlined",
@@ -34,7 +35,7 @@ loose = compiled_part(  # sums in any order, and only where NaN has been exclude
 allocating = compiled_part(error_model="numpy", fastmath=False)
 inlined = compiled_part(inline="always")  # into strict code alone, whose options it takes; one level less to compile
 kernel = compiled(error_model="numpy", fastmath=False)
-_SLACK = 1e-5  # more than the error of a bound computed in single precision
+SLACK = 1e-5  # more than the error of a bound computed in single precision
 
 
 @strict
@@ -67,7 +68,7 @@ def newton_in_kind(x, top, alpha, tau, steps):  # pragma: no cover - compiled
     """
     kind = x.dtype.type
     tau = _newton(x, kind(top), kind(alpha - 1.0), kind(tau), alpha, steps, 1e-6, kind)
-    return max(-1.0, np.float64(tau) - _SLACK)
+    return max(-1.0, np.float64(tau) - SLACK)
 
 
 @strict

@@ -4,14 +4,13 @@
 import numpy as np
 
 from labelproof.parallel.team_loops import spread
-from labelproof.simplex.root_kernels import gap, inlined, kernel, larger, loose, root, step_2, step_15, strict
+from labelproof.simplex.root_kernels import SLACK, gap, inlined, kernel, larger, loose, root, step_2, step_15, strict
 from labelproof.simplex.row_kernels import DENSE, own_share, write_dense
 
 __all__ = ["SHORT", "TILE", "bounds_of_short", "entmax_short_rows", "threshold_short"]
 
 SHORT = 256  # up to this length a row is read as a whole
 TILE = 8  # short rows that are read in turn
-_SLACK = 1e-5  # more than the error of a bound computed in single precision
 
 
 @kernel
@@ -40,7 +39,7 @@ def bounds_of_short(X, alpha, roots):  # pragma: no cover - compiled
     else:
         roots[:, 1] = -1.0
     for i in range(X.shape[0]):
-        roots[i, 1] = max(-1.0, roots[i, 1] - _SLACK)
+        roots[i, 1] = max(-1.0, roots[i, 1] - SLACK)
 
 
 @inlined

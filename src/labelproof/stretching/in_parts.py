@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
 from labelproof.foundation.digests import digest_of
 from labelproof.foundation.engines import Engine, of_blocks
+from labelproof.foundation.release import __version__
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.measured_store import sets_arrays, take_arrays
 from labelproof.proof.stretch_result import Stretch
@@ -85,5 +85,5 @@ class _Kept:
 
     def _asked(self) -> Iterator[Any]:
         layer, examples = self.asked.bounds.layer, self.asked.bounds.examples
-        yield from (installed_version("labelproof"), layer.rule, layer.ties, self.asked.tolerance)
+        yield from (__version__, layer.rule, layer.ties, self.asked.tolerance)
         yield from (layer.weight_sha256, examples.sha256, examples.centre, layer.offset, layer.offset_error)

@@ -15,20 +15,15 @@ from flint import fmpz, fmpz_mat
 
 from labelproof.foundation.arguments import whole_number
 from labelproof.proof.labels import LabelSets, read_label_sets
-from labelproof.theory.dft import DFTWitness, dft_matrix, dft_witness, gale_matrix, vandermonde_matrix
 
 __all__ = [
     "MAX_MINORS",
-    "DFTWitness",
     "alternations",
     "argmaxable_by_alternation",
     "circular_alternations",
-    "dft_matrix",
-    "dft_witness",
-    "gale_matrix",
     "in_general_position",
     "minor_signs",
-    "vandermonde_matrix",
+    "read_sets",
 ]
 
 MAX_MINORS = 200_000
@@ -59,7 +54,7 @@ def alternations(labels: Any, *, n_labels: int | None = None) -> npt.NDArray[np.
     >>> alternations([[0, 1], [2], []], n_labels=5)
     array([1, 2, 0])
     """
-    sets = _read(labels, n_labels)
+    sets = read_sets(labels, n_labels)
     rows, columns = np.repeat(np.arange(len(sets)), np.diff(sets.indptr)), sets.indices
     starts = np.ones(len(rows), dtype=bool)  # where a run of neighbouring active labels begins
     starts[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1] + 1)
@@ -142,6 +137,7 @@ def minor_signs(W: npt.ArrayLike) -> int:
 
     Examples
     --------
+    >>> from labelproof.theory.dft import dft_matrix
     >>> minor_signs(dft_matrix(9, 2))
     1
     >>> minor_signs([[1, 0], [0, 1], [1, 1]])
@@ -175,7 +171,8 @@ def in_general_position(W: npt.ArrayLike) -> bool:
     return all(sign != 0 for sign in _minor_signs(W))
 
 
-def _read(labels: Any, n_labels: int | None) -> LabelSets:
+def read_sets(labels: Any, n_labels: int | None) -> LabelSets:
+    """Read label sets, of as many labels as their matrix has unless a number is given."""
     if n_labels is None:
         shape = (labels.n_labels,) if isinstance(labels, LabelSets) else getattr(labels, "shape", ())
         if not shape:

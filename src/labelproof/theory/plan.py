@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.foundation.progress import progress_bar
-from labelproof.proof.labels import LabelSets, read_label_sets
+from labelproof.proof.labels import LabelSets
 from labelproof.search.verifier import verify
 from labelproof.theory.codes import choose_code
 from labelproof.theory.counting import log10_argmaxable_fraction
-from labelproof.theory.cyclic import circular_alternations
+from labelproof.theory.cyclic import circular_alternations, read_sets
 from labelproof.theory.gaussian import spare_columns
 
 __all__ = ["WIDTHS", "Plan", "Width", "plan", "wilson_interval"]
@@ -203,14 +203,9 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
 
 
 def _read(labels: Any, n_labels: int | None) -> LabelSets:
-    if n_labels is None:
-        shape = (labels.n_labels,) if isinstance(labels, LabelSets) else getattr(labels, "shape", ())
-        if not shape:
-            raise ValueError("n_labels must be given for label sets that are lists of indices, got None")
-        n_labels = int(shape[-1])
-    sets = read_label_sets(labels, n_labels)
-    if not len(sets) or not sets.n_labels:
-        raise ValueError(f"labels must hold at least one set and one label, got {len(sets)} sets of {n_labels} labels")
+    sets = read_sets(labels, n_labels)
+    if not len(sets):
+        raise ValueError("labels must hold at least one set, got none")
     return sets
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from labelproof.decisions import Rule
+from labelproof.foundation.arguments import check_choice
 from labelproof.metrics import by_name
 from labelproof.metrics.batches import Batch
 
@@ -60,8 +61,7 @@ class LabelMetric(Metric):
         edges: Any = None,
     ) -> None:
         super().__init__()
-        if scores not in CUTS:
-            raise ValueError(f"scores must be 'logits' or 'probabilities', got {scores!r}")
+        check_choice("scores", scores, CUTS)
         self.name, self.n_labels, self.scores, self.rule = name, n_labels, scores, rule
         self.propensity, self.edges = propensity, edges
         metric = self._metric()

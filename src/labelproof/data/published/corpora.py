@@ -14,6 +14,7 @@ from labelproof.data.hierarchy import prefixes
 from labelproof.data.jsonl import iter_objects, string_list
 from labelproof.data.textfile import LIMITS, Limits
 from labelproof.errors import DataFormatError
+from labelproof.foundation.arguments import check_choice
 
 __all__ = ["iter_corpus", "read_corpus"]
 
@@ -40,8 +41,7 @@ def read_corpus(path: Path, limits: Limits = LIMITS, *, level: str = "document")
 
 def iter_corpus(path: Path, limits: Limits = LIMITS, *, level: str = "document") -> Iterator[Example]:
     """Yield the documents or sentences of a corpus."""
-    if level not in ("document", "sentence"):
-        raise ValueError(f"level must be 'document' or 'sentence', got {level!r}")
+    check_choice("level", level, ("document", "sentence"))
     for where, row in iter_objects(path, limits):
         sentences, labels, pmid = _fields(row, where)
         if level == "document":
