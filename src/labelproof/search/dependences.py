@@ -87,11 +87,11 @@ def _hinge_residuals(G: Singles, wanted: Singles) -> Singles | None:
     least = np.inf
     for _ in range(MOST_STEPS):
         total, count = hinge(G, wanted, v + step, h, gradient)
+        if count <= width:
+            return None
         if total > 1.00001 * least:  # not by rounding alone
             step = step * np.float32(0.5)
             continue
-        if count <= width:
-            return None
         v, least = v + step, total
         if gradient @ gradient <= SMALL * total * n / width:
             return h
