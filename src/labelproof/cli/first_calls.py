@@ -33,7 +33,7 @@ def _examples(kind: type[np.floating]) -> Pair:
 def _verify() -> None:
     from labelproof.proof.regions import make_layer
     from labelproof.search.doubled import DoubledRows, search_doubled
-    from labelproof.search.propose import search_system
+    from labelproof.search.systems import search_system
 
     rng = np.random.default_rng(0)
     weight = rng.standard_normal((12, 3))

@@ -7,7 +7,6 @@ rows would be 0 > 0. The dependence is established by a float solve with a rigor
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import flint
 import numpy as np
@@ -120,7 +119,7 @@ def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> l
     exponents = row_exponents(flat)[:, None]
     scaled = times_power_of_two(flat, -exponents)
     np.copyto(scaled, np.nan, where=times_power_of_two(scaled, exponents) != flat)
-    used = floats.any(axis=1)
+    used = [raw.any(axis=0) for raw in floats]
     systems = zip(scaled.reshape(floats.shape), used, strict=True)
     return [system if columns.all() else system[:, columns] for system, columns in systems]
 
@@ -231,7 +230,7 @@ def _bounded_multipliers(K: Floats) -> tuple[Floats, Floats, Floats]:
 def _inverse(K: Floats) -> Floats:
     """Invert each matrix of a stack; singular ones give NaN."""
     try:
-        return np.linalg.inv(K)
+        return np.asarray(np.linalg.inv(K), np.float64)
     except np.linalg.LinAlgError:
         if len(K) == 1:
             return np.full_like(K, np.nan)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from labelproof.proof.regions import OutputLayer, exact_row, integers
 from labelproof.search.active_set import Split, minimise
-from labelproof.search.propose import SearchSystem
+from labelproof.search.systems import SearchSystem
 from labelproof.search.time_limits import stop_after
 
 __all__ = ["float_witness", "point_witness", "settle"]
