@@ -32,7 +32,7 @@ def killed(size: float) -> list[Row]:
     if size >= 0.1:
         return campaign(jobs(), math.ceil(6 * size))
     light = [job for job in jobs() if not job.trains]
-    return [row for i, job in enumerate(light) for row in campaign([job], 1, (WAYS[0], WAYS[1 + i % 2]))]
+    return [row for i, job in enumerate(light) for row in campaign([job], 1, (WAYS[0], WAYS[1 + i % 3]))]
 
 
 def soaked(size: float) -> list[Row]:

@@ -121,6 +121,8 @@ def test_of_results_in_parts_each_must_be_as_after(monkeypatch, tmp_path, left, 
         ("interrupt", 1, "Traceback", False),
         ("full disk", 2, "error: a cannot be written", True),
         ("full disk", 1, "Traceback\nerror: a", False),
+        ("out of memory", 2, "error: out of memory", True),
+        ("out of memory", -11, "", False),
     ],
 )
 def test_a_command_must_end_as_it_was_ended(way, code, said, is_fine):
