@@ -7,6 +7,7 @@ from pathlib import Path
 
 import faults
 import geometry
+import guided
 import numpy as np
 import pytest
 import soak
@@ -85,6 +86,13 @@ def test_memory_in_use_is_seen():
 def test_an_explorer_answers_many_clients_at_once():
     answers, _ = load(20, 2, 0)
     assert_all_passed([answers], 20)
+
+
+def test_a_reader_is_fuzzed_along_the_lines_that_run():
+    pytest.importorskip("atheris")
+    row = guided._one("rule.json", 100)
+    assert_all_passed([row], 100)
+    assert int(row.note.split()[0]) > 50  # branches, of compiled loops none
 
 
 def test_what_is_left_must_be_as_before_or_as_after(tmp_path):
