@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from labelproof.search import in_parts
-from running_verbs import run
+from labelproof.search.questions import Question
+from running_verbs import assert_refused, run
 
 RNG = np.random.default_rng(9)
 WEIGHT = RNG.normal(size=(30, 4))
@@ -105,6 +106,27 @@ def test_a_command_that_is_killed_loses_no_finished_verdict(files, written, name
     assert len(written) == 2 * in_all - 2
     assert not kept.exists()
     assert content(output) == content(files / undisturbed[-1])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_thread_without_memory_ends_in_one_sentence_and_loses_no_finished_verdict(files, written, monkeypatch, name):
+    answer, left, asked = Question.answer, [2], words(name, "d")
+
+    def fail_at_the_third(*block, **how):
+        left[0] -= 1
+        if left[0] < 0:
+            raise MemoryError
+        return answer(*block, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Question, "answer", fail_at_the_third)
+        assert_refused(run(*asked, "--jobs", 1), "out of memory")
+    assert len(written) == len(list((files / f".{asked[-1]}.parts").rglob("part-*.npz"))) == 2
+    assert run(*asked).exit_code == 0
+    in_all = len(written)
+    assert run(*words(name, "e")).exit_code == 0
+    assert len(written) == 2 * in_all
+    assert content(files / asked[-1]) == content(files / words(name, "e")[-1])
 
 
 @pytest.mark.parametrize("name", COMMANDS)

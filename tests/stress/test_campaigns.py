@@ -7,6 +7,7 @@ from pathlib import Path
 
 import faults
 import geometry
+import guided
 import numpy as np
 import pytest
 import soak
@@ -87,6 +88,13 @@ def test_an_explorer_answers_many_clients_at_once():
     assert_all_passed([answers], 20)
 
 
+def test_a_reader_is_fuzzed_along_the_lines_that_run():
+    pytest.importorskip("atheris")
+    row = guided._one("rule.json", 100)
+    assert_all_passed([row], 100)
+    assert int(row.note.split()[0]) > 50  # branches, of compiled loops none
+
+
 def test_what_is_left_must_be_as_before_or_as_after(tmp_path):
     job = faults.Job("a", lambda: None, (), "out", may_lack=("out/report",), may_go=("out/old",))
     before, after = {"out/a": "1", "out/old": "0"}, {"out/a": "2", "out/report": "3"}
@@ -121,6 +129,8 @@ def test_of_results_in_parts_each_must_be_as_after(monkeypatch, tmp_path, left, 
         ("interrupt", 1, "Traceback", False),
         ("full disk", 2, "error: a cannot be written", True),
         ("full disk", 1, "Traceback\nerror: a", False),
+        ("out of memory", 2, "error: out of memory", True),
+        ("out of memory", -11, "", False),
     ],
 )
 def test_a_command_must_end_as_it_was_ended(way, code, said, is_fine):

@@ -143,8 +143,9 @@ def answer_in_kept_parts(
     folder = keep / f"verdicts-{digest_of(pieces)}"
     folder.mkdir(parents=True, exist_ok=True)
     question = replace(question, candidates=Candidates(layer, len(sets)))
-    v = _decide_parts(question, sets, run, folder, size, engine, n_jobs, advance)
-    return join(layer, sets, list(v.parts(n_jobs=n_jobs)))
+    found: dict[int, Verification] = {}
+    v = _decide_parts(question, sets, run, folder, size, engine, n_jobs, advance, found.__setitem__)
+    return join(layer, sets, [found.get(part) or v.part(part) for part in range(run.n_parts)])
 
 
 def _layer_pieces(layer: OutputLayer) -> Iterator[Any]:
@@ -163,8 +164,9 @@ def _decide_parts(
     engine: Engine,
     n_jobs: int | None,
     advance: Callable[[int], None],
+    written: Callable[[int, Verification], None] = lambda *_: None,
 ) -> VerificationParts:
-    """Decide the parts that a folder lacks."""
+    """Decide the parts that a folder lacks, and tell of each when it is written."""
     with _alone(folder):
         v = VerificationParts(folder, _begin(folder, run, part_size), question.layer)
         _require_parts_of(v, question, sets, n_jobs, advance)
@@ -174,6 +176,7 @@ def _decide_parts(
         with closing(found):  # which ends its threads, whatever happens
             for part, answer in zip(missing, found, strict=True):
                 write_part(v.folder, part, answer)
+                written(part, answer)
     return v
 
 
