@@ -217,8 +217,8 @@ def test_undecided_sets_are_counted(folder):
         (lambda: np.save("W.npy", np.ones((0, 3))), "weight must have shape (n_labels, n_features)"),
         (lambda: np.save("W.npy", np.ones(3)), "weight must have shape (n_labels, n_features)"),
         (lambda: np.save("W.npy", np.array([["a", "b"]])), "weight must hold real numbers"),
-        (lambda: Path("Y.txt").write_text("0 3\n"), "labels[0] must hold indices from 0 to 2, got 3"),
-        (lambda: Path("Y.txt").write_text("0 -1\n"), "labels[0] must hold indices from 0 to 2, got -1"),
+        (lambda: Path("Y.txt").write_text("0 3\n"), "Y.txt, line 1: expected label indices from 0 to 2"),
+        (lambda: Path("Y.txt").write_text("0 -1\n"), "from 0 to 2, since there are 3 labels, got -1"),
         (lambda: Path("Y.txt").write_text("1\n0 2 0\n"), "labels[1] must name each label once, got 0 more than once"),
         (lambda: Path("Y.txt").write_text("1\n0 x\n"), "Y.txt, line 2: expected label indices"),
         (lambda: Path("Y.txt").write_text(""), "Y.txt: expected at least one label set, got none"),
@@ -372,7 +372,11 @@ def test_labels_are_read_from(folder, name, write):
         ("Y.npz", lambda: save_lists([0, 5, 1], [0]), "Y.npz: expected indptr to ascend from 0 to 1"),
         ("Y.npz", lambda: save_lists([0.0, 1.0], [0]), "Y.npz: expected indptr to ascend from 0 to 1"),
         ("Y.npz", lambda: save_lists([0, 1], 0), "Y.npz: expected a list of integers as indices, got shape ()"),
-        ("Y.npz", lambda: save_lists([0, 1], [7]), "labels[0] must hold indices from 0 to 2, got 7"),
+        (
+            "Y.npz",
+            lambda: save_lists([0, 1], [7]),
+            "expected label indices from 0 to 2, since there are 3 labels, got 7",
+        ),
         (
             "Y.npz",
             lambda: np.savez(
@@ -563,8 +567,8 @@ def test_count_prints_short_numbers():
 
 
 def test_count_refuses_what_has_no_answer():
-    assert_refused(run("count", "0", "2"), "n_labels must be an integer of at least 1, got 0")
-    assert_refused(run("count", "5", "0"), "d must be an integer of at least 1, got 0")
+    assert_refused(run("count", "0", "2"), "Invalid value for 'LABELS'")
+    assert_refused(run("count", "5", "0"), "Invalid value for 'FEATURES'")
     assert_refused(run("count", "5", "2", "-k", "-1"), "k must be an integer of at least 0, got -1")
     assert_refused(run("count", "1000000000", "2"), "LABELS must be at most 100000")
 
@@ -585,7 +589,7 @@ def test_plan_prints_a_table_and_a_recommendation(folder):
 
 def test_plan_refuses(folder):
     assert_refused(run("plan", "-l", "Y.txt"), "--n-labels must say how many labels there are, since Y.txt holds lists")
-    assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "2"), "labels[3] must hold indices from 0 to 1, got 2")
+    assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "2"), "Y.txt, line 4: expected label indices from 0 to 1")
     assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "3", "--sample", "0"), "n_sample must be a positive number")
     np.save("Y.npy", np.zeros((0, 3)))
     assert_refused(run("plan", "-l", "Y.npy"), "labels must hold at least one set")

@@ -69,6 +69,11 @@ def test_options_are_named_as_at_the_command_line(folder):
     )
 
 
+def test_data_in_the_place_of_a_configuration_are_told_their_option(folder):
+    said = "CONFIG must be a configuration in YAML, got data.csv: data go into --data"
+    assert_refused(run("train", "data.csv", "-o", "run"), said)
+
+
 def test_a_training_that_fails_at_once_leaves_no_run(folder):
     Path("data.csv").write_text("text,labels\na,x\nb,y\n")
     assert train("-o", "run").exit_code == 2

@@ -225,7 +225,7 @@ def test_wrong_files_are_refused_by_name(folder):
         ("broken.parquet", "Y.npy", "broken.parquet: expected a Parquet file of numbers"),
         ("words.parquet", "Y.npy", "words.parquet: expected numbers in column 'a'"),
         ("absent.parquet", "Y.npy", "absent.parquet: no such file"),
-        ("S.npy", "far.txt", "far.txt: labels[0] must hold indices from 0 to 4, got 7"),
+        ("S.npy", "far.txt", "far.txt, line 1: expected label indices from 0 to 4"),
     ):
         assert_refused(run("evaluate", "--scores", scores, "--labels", labels), message)
 

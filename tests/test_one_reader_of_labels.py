@@ -255,7 +255,7 @@ REFUSED = [
     ("Y.csv", "labels\n0;1;0\n", "Y.csv, line 2: expected the numbers of the labels, got a row of 0 and 1"),
     ("Y.csv", "cat,,4\r29\n", "Y.csv: expected a table (new-line character seen in unquoted field)"),
     ("Y.csv", "cat,dog,fish\n", "Y.csv: expected at least one label set, got none"),
-    ("Y.jsonl", "[0, 7]\n", "Y.jsonl: labels[0] must hold indices from 0 to 2, got 7"),
+    ("Y.jsonl", "[0, 7]\n", "Y.jsonl, line 1: expected label indices from 0 to 2, since there are 3 labels, got 7"),
     ("Y.jsonl", "[1, 0, 1]\n", "Y.jsonl, line 1: expected the numbers of the labels, got a row of 0 and 1"),
     ("Y.jsonl", '[""]\n', "Y.jsonl, line 1: expected a label's name or index, got ''"),
     ("Y.jsonl", '{"labels": [0.5]}\n', "Y.jsonl, line 1: expected a label's name or index, got '0.5'"),
@@ -265,7 +265,7 @@ REFUSED = [
         "Y.jsonl, line 2: expected the columns cat, dog, fish",
     ),
     ("Y.jsonl", '{"labels": [0]}\n{"text": "a"}\n', "Y.jsonl, line 2: expected a list, or an object with a list of"),
-    ("Y.txt", "0 7\n", "Y.txt: labels[0] must hold indices from 0 to 2, got 7"),
+    ("Y.txt", "0 7\n", "Y.txt, line 1: expected label indices from 0 to 2, since there are 3 labels, got 7"),
     ("Y.arff", "@relation x\n", "Y.arff"),
     ("Y.doc", "", "Y.doc: expected a file name that shows its format"),
 ]

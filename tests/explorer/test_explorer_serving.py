@@ -98,7 +98,7 @@ def test_another_host_is_served_with_a_warning(folder):
 
 def test_bad_input_is_one_sentence_and_exit_code_2(folder):
     assert refused("none.npz") == "error: none.npz: no such file or folder"
-    assert "labels[0] must hold indices from 0 to 2, got 7" in refused("W.npz", "--labels", write("Z.txt", "7\n"))
+    assert "Z.txt, line 1: expected label indices from 0 to 2" in refused("W.npz", "--labels", write("Z.txt", "7\n"))
     assert "expected 3 label names" in refused("W.npz", "--label-names", write("few.txt", "cat\n"))
     assert "rule must be" in refused("W.npz", "--rule", "argmax")
     assert "ties must be" in refused("W.npz", "--ties", "both")

@@ -178,7 +178,7 @@ def test_a_file_that_is_no_yaml_is_refused_with_its_line(tmp_path):
     with pytest.raises(DataFormatError, match=r"c.yaml, line 2: expected YAML"):
         read_config(path)
     path.write_text("just words\n")
-    with pytest.raises(DataFormatError, match=r"c\.yaml: expected sections"):
+    with pytest.raises(DataFormatError, match=r"c\.yaml: expected a configuration with sections"):
         read_config(path)
 
 

@@ -1,5 +1,6 @@
 """The reference has every public name, each with its parameters, shapes where it has arrays, and a running example."""
 
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -35,6 +36,13 @@ def has_parameters(thing):
 
 def test_every_public_name_has_a_running_example(reference):
     assert [name for name, _, text in documented(reference) if ">>>" not in text] == []
+
+
+@pytest.mark.parametrize("room", ["auditing", "comparison", "explorer", "pages", "report"])
+def test_rooms_that_have_no_page_give_out_no_name_without_a_running_example(room):
+    module = importlib.import_module(f"labelproof.{room}")
+    things = {name: getattr(module, name) for name in module.__all__}
+    assert [name for name, thing in things.items() if callable(thing) and ">>>" not in (thing.__doc__ or "")] == []
 
 
 def test_every_public_name_explains_its_parameters_or_names_its_twin_that_does(reference):

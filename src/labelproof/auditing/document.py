@@ -300,7 +300,15 @@ class Requirements(TypedDict):
 
 
 class AuditDocument(TypedDict):
-    """All of an audit but the proofs themselves."""
+    """All of an audit but the proofs themselves.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> document: AuditDocument = lp.audit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0], [0, 1, 2]]).document
+    >>> document["data"]["distinct"], document["groups"][0]["status"]
+    (2, [1, 0])
+    """
 
     format: str
     version: int

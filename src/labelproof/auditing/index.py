@@ -49,6 +49,12 @@ class IndexAudit:
         By width, among how many best documents each of them can be.
     document
         Everything that the report shows, as JSON has it.
+
+    Examples
+    --------
+    >>> found = audit_index([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]], [[0], [3]], widths=[2])
+    >>> found.verifications[2].status.tolist(), found.document["narrowest"]
+    ([1, 0], None)
     """
 
     verifications: dict[int, Verification] = field(repr=False)

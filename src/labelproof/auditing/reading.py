@@ -23,10 +23,29 @@ PARALLEL = ("counts", "status", "margin", "radius", "reach", "survives", "confli
 def read_document(path: str | os.PathLike[str]) -> AuditDocument:
     """Read the document of an audit from its folder, or from the file ``audit.json`` itself.
 
+    Parameters
+    ----------
+    path
+        Of the folder or of the file.
+
+    Returns
+    -------
+    AuditDocument
+
     Raises
     ------
     DataFormatError
         If it is no such file, one of a newer version, or not of the form that `document` describes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import labelproof as lp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lp.audit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0], [0, 1, 2]]).save(f"{folder}/audit")
+    ...     document = read_document(f"{folder}/audit")
+    >>> document["groups"][0]["unargmaxable"]
+    1
     """
     file = Path(path)
     recover(file)

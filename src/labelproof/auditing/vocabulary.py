@@ -101,6 +101,12 @@ class VocabularyAudit:
         For each group of tokens with the same weights, whether they can be first together; None without any.
     document
         Everything that the report shows, as JSON has it.
+
+    Examples
+    --------
+    >>> found = audit_vocabulary(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]]))
+    >>> found.verification.status.tolist(), found.document["can"]
+    ([1, 1, 1, 0], 3)
     """
 
     layer: ImportedLayer = field(repr=False)

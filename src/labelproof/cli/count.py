@@ -13,9 +13,10 @@ MAX_LABELS = 100_000
 
 
 def count(
-    n_labels: Annotated[int, typer.Argument(metavar="LABELS", help="Number of labels.", show_default=False)],
+    n_labels: Annotated[int, typer.Argument(metavar="LABELS", help="Number of labels.", min=1, show_default=False)],
     d: Annotated[
-        int, typer.Argument(metavar="FEATURES", help="Number of features of the output layer.", show_default=False)
+        int,
+        typer.Argument(metavar="FEATURES", help="Number of features of the output layer.", min=1, show_default=False),
     ],
     bias: Annotated[bool, typer.Option("--bias", help="Every label has a bias.")] = False,
     k: Annotated[int | None, typer.Option("-k", help="Also: sets of at most k labels.", show_default=False)] = None,

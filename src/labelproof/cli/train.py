@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
+DATA_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".npz", ".arff", ".svm")  # of files that are no configuration
+
 
 def train(
     config: Annotated[
@@ -100,6 +102,8 @@ def train(
     if config is not None:
         from labelproof.training.config_files import read_config
 
+        if config.suffix.lower() in DATA_ENDINGS:
+            raise ValueError(f"CONFIG must be a configuration in YAML, got {config.name}: data go into --data")
         settings = read_config(config, overrides or [])
         if settings.data.path is None:
             raise ValueError("data.path must say where the data are, got none")

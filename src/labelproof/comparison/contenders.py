@@ -15,7 +15,22 @@ WIDTH = 25
 
 @dataclass(frozen=True)
 class Contender:
-    """An output layer with its name, and the name of its folder."""
+    """An output layer with its name, and the name of its folder.
+
+    Attributes
+    ----------
+    name
+        What the report calls it.
+    folder
+        Where its model and its audit are written.
+    head
+        Kind and options, as in a configuration.
+
+    Examples
+    --------
+    >>> Contender("narrow", "narrow", HeadConfig(kind="bottleneck", d=12)).head.options
+    {'d': 12}
+    """
 
     name: str
     folder: str
@@ -71,6 +86,17 @@ def four_heads(labels: Any, d: int) -> tuple[Contender, Contender, Contender, Co
 
 def code_head(labels: Any, d: int) -> Contender:
     """Return the code head for the same sets as the DFT head of `four_heads`, with d learnable columns.
+
+    Parameters
+    ----------
+    labels
+        CSR array (n_examples, n_labels) of the training part.
+    d
+        How many columns are learned.
+
+    Returns
+    -------
+    Contender
 
     Examples
     --------

@@ -23,6 +23,15 @@ def findings(outcomes: Sequence[Outcome]) -> list[str]:
     list of str
         First what the narrow layer can never predict; then what the DFT head can; then how much of that start and
         width alone would do; then what is said of the code head.
+
+    Examples
+    --------
+    >>> from labelproof.comparison import compare, four_heads, recipe
+    >>> from labelproof.data import topic_data
+    >>> data = topic_data(200, 12, 60, cardinality=2.0)
+    >>> outcomes = list(compare(recipe(data, epochs=1), data, four_heads(data.labels, 2)))
+    >>> findings(outcomes)[0].partition(".")[0]
+    'The narrow output layer has 2 features for 12 labels'
     """
     narrow, dft, started, wide, *codes = outcomes
     return [_of_the_narrow(narrow), _of_the_dft(dft), _of_the_fair(narrow, dft, started, wide)] + [
@@ -31,7 +40,28 @@ def findings(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def gained(outcomes: Sequence[Outcome], most: int = 4) -> tuple[Difference, ...]:
-    """Return the most frequent label combinations that the first can never predict and the second can."""
+    """Return the most frequent label combinations that the first can never predict and the second can.
+
+    Parameters
+    ----------
+    outcomes
+        At least two; the first two are compared.
+    most
+        How many to return at most.
+
+    Returns
+    -------
+    tuple of Difference
+
+    Examples
+    --------
+    >>> from labelproof.comparison import compare, four_heads, recipe
+    >>> from labelproof.data import topic_data
+    >>> data = topic_data(200, 12, 60, cardinality=2.0)
+    >>> outcomes = list(compare(recipe(data, epochs=1), data, four_heads(data.labels, 2)))
+    >>> {one.status for one in gained(outcomes, most=2)}
+    {(0, 1)}
+    """
     first, second = (outcome.audit.document for outcome in outcomes[:2])
     both = agreement([first, second])
     return () if both is None else tuple(one for one in both.differences if one.status == (0, 1))[:most]

@@ -35,6 +35,15 @@ class Outcome:
         Verdicts on random label sets, all of one size, under the model's own rule.
     epochs, train_seconds, verify_seconds
         What it took; verifying is that under the tuned threshold.
+
+    Examples
+    --------
+    >>> from labelproof.comparison import compare, four_heads, recipe
+    >>> from labelproof.data import topic_data
+    >>> data = topic_data(200, 12, 60, cardinality=2.0)
+    >>> outcome = next(compare(recipe(data, epochs=1), data, four_heads(data.labels, 2)))
+    >>> outcome.name, outcome.n_features, outcome.n_labels
+    ('narrow', 2, 12)
     """
 
     contender: Contender

@@ -14,7 +14,26 @@ __all__ = ["comparison_tables", "require_free", "save_comparison"]
 
 
 def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
-    """Return the figures of all heads as the tables that a report begins with: scores, and label sets."""
+    """Return the figures of all heads as the tables that a report begins with: scores, and label sets.
+
+    Parameters
+    ----------
+    outcomes
+        At least one.
+
+    Returns
+    -------
+    tuple of Table
+
+    Examples
+    --------
+    >>> from labelproof.comparison import compare, four_heads, recipe
+    >>> from labelproof.data import topic_data
+    >>> data = topic_data(200, 12, 60, cardinality=2.0)
+    >>> outcomes = list(compare(recipe(data, epochs=1), data, four_heads(data.labels, 2)[:1]))
+    >>> [table.title for table in comparison_tables(outcomes)]
+    ['Scores on the test data', 'Label combinations that can be predicted']
+    """
     k, size = outcomes[0].k, outcomes[0].random_size
     names = (f"f1@{k}", "micro-f1", "macro-f1")
     scores = Table(
@@ -66,6 +85,18 @@ def save_comparison(folder: str | Path, outcomes: Sequence[Outcome], *, title: s
         At least one.
     title
         Of the report.
+
+    Examples
+    --------
+    >>> from labelproof.comparison import compare, four_heads, recipe
+    >>> from labelproof.data import topic_data
+    >>> data = topic_data(200, 12, 60, cardinality=2.0)
+    >>> outcomes = list(compare(recipe(data, epochs=1), data, four_heads(data.labels, 2)[:1]))
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_comparison(folder, outcomes)
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['comparison.json', 'narrow', 'report.html']
     """
     target = require_free(folder)
     target.mkdir(parents=True, exist_ok=True)

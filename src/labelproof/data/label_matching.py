@@ -225,6 +225,11 @@ def _place(
     hint: str = "",
 ) -> int:
     if isinstance(token, Number) and not numbers_are_names:
+        total = len(names) if names is not None else int(n_labels or 0)
+        if not 0 <= int(token) < total:
+            raise DataFormatError(
+                f"{where}: expected label indices from 0 to {total - 1}, since there are {total} labels, got {token}"
+            )
         return int(token)
     if token in places:
         return places[token]

@@ -23,7 +23,26 @@ __all__ = ["make_app", "serve"]
 
 
 def make_app(layer: ImportedLayer, **options: Any) -> "FastAPI":
-    """Make the explorer of one output layer; the options are those of `labelproof.explorer.app.make_app`."""
+    """Make the explorer of one output layer, as an app for a server of your own.
+
+    Parameters
+    ----------
+    layer
+        The output layer, weight (n_labels, n_features), as `labelproof.importers.read_layer` gives it.
+    **options
+        The options are those of `labelproof.explorer.app.make_app`.
+
+    Returns
+    -------
+    FastAPI
+
+    Examples
+    --------
+    >>> from labelproof.importers import layer_of
+    >>> app = make_app(layer_of([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]), label_names=["cat", "dog", "bird"])
+    >>> type(app).__name__
+    'FastAPI'
+    """
     for package in ("fastapi", "uvicorn"):
         need(package, "the explorer")
     from labelproof.explorer.app import make_app as make
@@ -59,6 +78,12 @@ def serve(
         0 for any that is free.
     open_browser
         Also open the page.
+
+    Examples
+    --------
+    >>> from labelproof.importers import layer_of
+    >>> layer = layer_of([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    >>> serve(layer, label_names=["cat", "dog", "bird"], open_browser=True)  # doctest: +SKIP
     """
     if not 0 <= port <= 65535:
         raise ValueError(f"port must be a number from 0 to 65535, got {port}")

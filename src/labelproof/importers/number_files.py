@@ -71,7 +71,9 @@ def read_bias(bias: Any) -> npt.NDArray[np.float64] | None:
 
 def _refuse_transposed(values: Any, n_labels: int | None) -> None:
     if n_labels is not None and values.ndim == 2 and values.shape[0] != n_labels == values.shape[1]:
-        raise ValueError(f"expected {n_labels} rows, one for each label, got shape {values.shape}: transpose it")
+        raise ValueError(
+            f"expected {n_labels} rows, one for each label, got shape {values.shape}: transpose it, or correct names"
+        )
 
 
 def _weight_key(arrays: dict[str, Any], weight_key: str | None) -> str:

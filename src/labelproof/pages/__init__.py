@@ -6,5 +6,15 @@ __all__ = ["base_style"]
 
 
 def base_style() -> str:
-    """Return the style that every page begins with, its own following."""
+    """Return the style that every page begins with, its own following.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> "color-scheme" in base_style()
+    True
+    """
     return files("labelproof.pages").joinpath("static", "base.css").read_text("utf-8")

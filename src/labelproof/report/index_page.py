@@ -15,7 +15,25 @@ MOST_QUERIES = 3
 
 
 def index_page(document: IndexDocument) -> Findings:
-    """Lay out the audit of an index."""
+    """Lay out the audit of an index.
+
+    Parameters
+    ----------
+    document
+        Of `labelproof.auditing.audit_index`.
+
+    Returns
+    -------
+    Findings
+        For `render_findings`.
+
+    Examples
+    --------
+    >>> from labelproof.auditing import audit_index
+    >>> documents = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]]
+    >>> index_page(audit_index(documents, [[0], [3]], widths=[2]).document).headline
+    'At width 2, 1 of 2 queries has relevant documents that no query vector ranks above all others.'
+    """
     index, full = document["index"], document["widths"][-1]["depths"][0]
     narrowest = document["narrowest"]
     figures = (

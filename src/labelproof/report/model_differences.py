@@ -13,7 +13,22 @@ MOST_ROWS = 12
 
 @dataclass(frozen=True)
 class Difference:
-    """A label set with the verdict of each model."""
+    """A label set with the verdict of each model.
+
+    Attributes
+    ----------
+    labels
+        Names of its labels.
+    examples
+        How many examples have it.
+    status
+        1 where the model can predict it, 0 where it never can, -1 where that is undecided; in the order of the models.
+
+    Examples
+    --------
+    >>> Difference(("cat", "dog"), examples=3, status=(0, 1)).status
+    (0, 1)
+    """
 
     labels: tuple[str, ...]
     examples: int
@@ -51,6 +66,19 @@ def agreement(documents: Sequence[AuditDocument]) -> Agreement | None:
     ----------
     documents
         The audits. Names that occur twice in one of them cannot be compared.
+
+    Returns
+    -------
+    Agreement or None
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> weights = {"narrow": [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], "wide": [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]]}
+    >>> documents = [lp.audit(weight, [[0], [0, 1, 2]]).document for weight in weights.values()]
+    >>> both = agreement(documents)
+    >>> both.everyone, both.differences[0].labels
+    (1, ('label 0', 'label 1', 'label 2'))
     """
     if len(documents) < 2 or any(
         len(set(document["label_names"])) < len(document["label_names"]) for document in documents

@@ -25,6 +25,11 @@ class Opening:
         What else is worth knowing before the tables, a sentence or two each.
     gained
         Label sets that stand for the finding, by name, with the verdicts of the first models.
+
+    Examples
+    --------
+    >>> Opening("The narrow model loses a label set, the wide one none.", ("2 features", "3 features")).captions
+    ('2 features', '3 features')
     """
 
     headline: str

@@ -49,17 +49,64 @@ def write_report(
         The file, in a folder that exists.
     documents, title, opening, tables
         As in `render_report`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import labelproof as lp
+    >>> found = lp.audit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0], [0, 1, 2]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(f"{folder}/report.html", [found.document])
+    ...     os.listdir(folder)
+    ['report.html']
     """
     write_text(path, render_report(documents, title=title, opening=opening, tables=tables))
 
 
 def write_findings(path: str | os.PathLike[str], page: Findings) -> None:
-    """Write the report of an audit of a vocabulary or an index, as one HTML file, complete or not at all."""
+    """Write the report of an audit of a vocabulary or an index, as one HTML file, complete or not at all.
+
+    Parameters
+    ----------
+    path
+        The file, in a folder that exists.
+    page
+        As in `render_findings`.
+
+    Examples
+    --------
+    >>> from labelproof.auditing import audit_vocabulary
+    >>> from labelproof.report import vocabulary_page
+    >>> page = vocabulary_page(audit_vocabulary([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]]).document)
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_findings(f"{folder}/report.html", page)
+    ...     os.listdir(folder)
+    ['report.html']
+    """
     write_text(path, render_findings(page))
 
 
 def render_findings(page: Findings) -> str:
-    """Return the report of an audit that is no list of label sets, as HTML."""
+    """Return the report of an audit that is no list of label sets, as HTML.
+
+    Parameters
+    ----------
+    page
+        What `vocabulary_page` or `index_page` lays out.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from labelproof.auditing import audit_vocabulary
+    >>> from labelproof.report import vocabulary_page
+    >>> page = vocabulary_page(audit_vocabulary([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]]).document)
+    >>> "1 of 4 tokens can never be ranked first" in render_findings(page)
+    True
+    """
     style = base_style() + _static("report.css") + _static("findings.css")
     policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     return _environment().get_template("findings.html.j2").render(page=page, style=style, policy=policy)
@@ -91,6 +138,13 @@ def render_report(
         If there is no audit.
     ImportError
         If jinja2 is not installed.
+
+    Examples
+    --------
+    >>> import labelproof as lp
+    >>> found = lp.audit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[0], [0, 1, 2]])
+    >>> "1 of 2 distinct label sets can never be predicted" in render_report([found.document], title="Mine")
+    True
     """
     if not documents:
         raise ValueError("documents must hold at least one audit, got none")

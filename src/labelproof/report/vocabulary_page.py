@@ -14,7 +14,25 @@ MOST_TOKENS = 500
 
 
 def vocabulary_page(document: VocabularyDocument) -> Findings:
-    """Lay out the audit of a vocabulary."""
+    """Lay out the audit of a vocabulary.
+
+    Parameters
+    ----------
+    document
+        Of `labelproof.auditing.audit_vocabulary`.
+
+    Returns
+    -------
+    Findings
+        For `render_findings`.
+
+    Examples
+    --------
+    >>> from labelproof.auditing import audit_vocabulary
+    >>> page = vocabulary_page(audit_vocabulary([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]]).document)
+    >>> page.headline
+    '1 of 4 tokens can never be ranked first, whatever the input.'
+    """
     layer, never, n_open = document["layer"], document["never"], len(document["undecided"])
     twins = [one for one in never if one["twins"]]
     inside = [one for one in never if not one["twins"]]

@@ -46,7 +46,14 @@ HEAD_OPTIONS = {
 
 
 class ConfigError(ValueError):
-    """A configuration says something that is unknown or makes no sense; ``path`` is where, such as (trainer, lr)."""
+    """A configuration says something that is unknown or makes no sense; ``path`` is where, such as (trainer, lr).
+
+    Examples
+    --------
+    >>> TrainConfig.from_dict({"trainer": {"epoch": 3}})
+    Traceback (most recent call last):
+    labelproof.training.config.ConfigError: trainer.epoch is unknown: did you mean epochs?
+    """
 
     def __init__(self, path: tuple[str, ...], message: str) -> None:
         super().__init__(message)

@@ -47,7 +47,9 @@ def read_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
     except ConfigError as error:
         raise DataFormatError(f"{at(path, int(error.path[-1]))}: {error}") from error
     if not isinstance(values, dict):
-        raise DataFormatError(f"{path.name}: expected sections such as data and head, got {type(values).__name__}")
+        raise DataFormatError(
+            f"{path.name}: expected a configuration with sections such as data and head, got {type(values).__name__}"
+        )
     overrides = list(overrides)
     changed = override(values, overrides)
     try:
