@@ -30,6 +30,7 @@ LOSSES: dict[str, dict[str, Any]] = {
     "MCC": {"loss.kind": "confusion", "loss.metric": "mcc"},
 }
 BETAS, ETAS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0), (-1.0, 0.0, 1.0, 2.0, 9.0)
+MAPPED = "reuters21578"  # the data of the map and of the batches
 BATCHES, EMPTY = (64, 256, 1024), ("skip", "smooth", "memory")
 
 
@@ -46,7 +47,7 @@ def run_heat(path: Path, *, smoke: bool) -> None:
     """Train what is missing of the map over beta and eta, one seed."""
     pairs = [(beta, eta) for beta in BETAS for eta in ETAS]
     variants = [{"loss.kind": "sigmoid-f1", "loss.beta": beta, "loss.eta": eta} for beta, eta in pairs]
-    _sweep(SMOKE if smoke else TASKS["hallmarks_of_cancer"], variants[:2] if smoke else variants, (0,), path)
+    _sweep(SMOKE if smoke else TASKS[MAPPED], variants[:2] if smoke else variants, (0,), path)
 
 
 def run_batches(path: Path, *, smoke: bool) -> None:
@@ -57,7 +58,7 @@ def run_batches(path: Path, *, smoke: bool) -> None:
         for size, empty in pairs
     ]
     _sweep(
-        SMOKE if smoke else TASKS["chemical_exposure"],
+        SMOKE if smoke else TASKS[MAPPED],
         variants[:2] if smoke else variants,
         SEEDS[: 1 if smoke else 3],
         path,
@@ -73,11 +74,11 @@ def _sweep(task: Task, variants: list[dict[str, Any]], seeds: tuple[int, ...], p
 
 
 def configuration(task: Task) -> TrainConfig:
-    """Return what all runs share: a linear head on standardised features, AdamW, batches of 256, no early stopping."""
+    """Return what all runs share: a linear head on the task's features, AdamW, batches of 256, no early stopping."""
     return TrainConfig.from_dict(
         {
             "data": {"path": task.name, "min_count": 0},
-            "encoder": {"kind": "features", "standardise": True},
+            "encoder": {"kind": "features", "standardise": True, **task.encoder},
             "head": {"kind": "linear"},
             "decision": {"kind": "global"},
             "trainer": {"epochs": task.epochs, "batch_size": 256, "lr": 0.003, "patience": None, "accelerator": "cpu"},
