@@ -62,6 +62,15 @@ def test_a_calibration_is_where_the_posterior_is_level():
     assert np.isfinite(rare.offsets).all()
 
 
+def test_a_calibration_far_from_its_start_is_reached():
+    rng = np.random.default_rng(0)
+    z = rng.normal(-0.9, 0.05, (4000, 30))
+    truth = rng.random(z.shape) < expit(40 * z + 32)
+    found = calibrate(z, scipy.sparse.csr_array(truth))
+    assert found.slopes.mean() == pytest.approx(40, rel=0.03)
+    assert found.offsets.mean() == pytest.approx(32, rel=0.03)
+
+
 def test_logits_of_a_fold_do_not_depend_on_its_labels():
     X, Y = problem()
     folds = np.arange(len(X)) % 3
