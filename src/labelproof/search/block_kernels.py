@@ -102,8 +102,8 @@ def search_block(
 ) -> tuple[Array, ...]:
     """Search for every label set of a block, ``n_slots`` of them at a time.
 
-    A slot holds one label set's working rows and state until it is decided, and then takes the next, which finds the hot
-    rows there already. So the product that scores all rows is always one of a full batch of points. A label set has
+    A slot holds one label set's working rows and state until it is decided, and then takes the next, which finds the
+    hot rows there already. So the product that scores all rows is always one of a full batch of points. A label set has
     ``max_steps`` in all. See `propose.search` for the arguments.
     """
     n_rows, m = A.shape
