@@ -7,6 +7,7 @@ rows would be 0 > 0. The dependence is established by a float solve with a rigor
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from operator import lt
 
 import flint
 import numpy as np
@@ -35,6 +36,8 @@ def conflict_faults(
     Sets that claim the same of the same rows are judged once. Where floats do not tell, ``may_solve`` is asked whether
     there is time for an exact solve with so many rows; without it nothing is proven.
     """
+    if len({rows.tobytes() for rows in conflicts}) == len(conflicts):
+        return _faults(layer, sets, conflicts, may_solve)
     claims = _claims(layer, sets, conflicts)
     first = {claim: i for i, claim in reversed(list(enumerate(claims)))}
     which = list(first.values())
@@ -87,12 +90,17 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     numbers = rows.tolist()
     if not 1 <= len(numbers) <= layer.width + 1:
         return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
-    extra = set(rows[(rows < 0) | (rows >= layer.n_labels)].tolist())
-    if (np.diff(rows) <= 0).any() or (extra and not extra <= set(layer.extra_rows())):
+    is_ascending = all(map(lt, numbers, numbers[1:]))
+    is_of_labels = is_ascending and numbers[0] >= 0 and numbers[-1] < layer.n_labels
+    if not is_of_labels and not (is_ascending and _extra(layer, numbers) <= set(layer.extra_rows())):
         return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):
         return "expected a conflict with a strict inequality, got only weak ones"
     return None
+
+
+def _extra(layer: OutputLayer, numbers: list[int]) -> set[int]:
+    return {number for number in numbers if not 0 <= number < layer.n_labels}
 
 
 def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> list[Floats]:
@@ -119,9 +127,9 @@ def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> l
     exponents = row_exponents(flat)[:, None]
     scaled = times_power_of_two(flat, -exponents)
     np.copyto(scaled, np.nan, where=times_power_of_two(scaled, exponents) != flat)
-    used = [raw.any(axis=0) for raw in floats]
-    systems = zip(scaled.reshape(floats.shape), used, strict=True)
-    return [system if columns.all() else system[:, columns] for system, columns in systems]
+    used = (floats != 0).any(axis=1)
+    systems = zip(scaled.reshape(floats.shape), used, used.all(axis=1).tolist(), strict=True)
+    return [system if all_used else system[:, columns] for system, columns, all_used in systems]
 
 
 def _extra_row(layer: OutputLayer, kind: int) -> Floats:

@@ -18,7 +18,7 @@ from labelproof.proof.rounding import FloatRows, Witness, float_rows
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.column_engine import decide_by_columns
 from labelproof.search.doubled import DoubledRows, search_doubled
-from labelproof.search.exact import float_witness, point_witness, settle
+from labelproof.search.exact import float_witnesses, point_witness, settle
 from labelproof.search.few_features import (
     first_features,
     has_features_to_spare,
@@ -190,10 +190,11 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses, seconds: float | No
     """Turn guesses into proven evidence; the reason says where that fails, or would take more seconds for a set."""
     evidence = [Finding(reason="the search ended without a result")] * len(sets)
     points = np.flatnonzero(guesses.outcome == 1).tolist()
-    witnesses = [float_witness(job.layer, job.system, sets[i], guesses.points[i]) for i in points]
-    faults = witness_faults(job.layer, job.floats, sets.take(points), witnesses) if points else []
-    for i, x, fault in zip(points, witnesses, faults, strict=True):
-        evidence[i] = Finding(point=x) if fault is None else Finding(reason=fault)
+    if points:
+        some = sets.take(points)
+        witnesses = list(float_witnesses(job.layer, job.system, some, guesses.points[points]))
+        for i, x, fault in zip(points, witnesses, witness_faults(job.layer, job.floats, some, witnesses), strict=True):
+            evidence[i] = Finding(point=x) if fault is None else Finding(reason=fault)
     clashes = np.flatnonzero(guesses.outcome == 0).tolist()
     conflicts = [np.sort(guesses.rows[i]) for i in clashes]
     faults = conflict_faults(job.layer, sets.take(clashes), conflicts, partial(_may_solve, seconds))
