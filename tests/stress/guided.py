@@ -29,6 +29,7 @@ FOLLOWED = (
     "sparse.arff",
     "config.yaml",
     "rule.json",
+    "run.json",
     "w.csv",
 )
 SECONDS_A_RUN = 10

@@ -59,7 +59,8 @@ def random_layers(size: float) -> list[Row]:
     row.tried = end - start
     row.faults = [line for line in out.getvalue().splitlines() if line.startswith("case ")]
     row.passed = row.tried - sum(n for (*_, outcome), n in counts.items() if outcome == "wrong")
-    row.memory, row.note = peak_memory(), f"{sum(s['cases'] for s in record.seeds.values()):,} cases on record"
+    known = (record if size >= 1 else Record(RECORD)).seeds.values()
+    row.memory, row.note = peak_memory(), f"{sum(counts['cases'] for counts in known):,} cases on record"
     return [row]
 
 

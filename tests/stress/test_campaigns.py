@@ -154,3 +154,4 @@ def test_the_table_counts_what_was_lost():
     row.add("", 0.5, 2**20)
     row.add("no", 0.25)
     assert table([row]).splitlines()[1].split() == ["a", "2", "1", "1", "0.50", "s", "1", "MB"]
+    assert table([Row("b", 1, 1)]).splitlines()[1].split() == ["b", "1", "1", "0", "–", "0", "MB"]
