@@ -19,6 +19,7 @@ from labelproof.proof.examples import each_row, read_examples
 from labelproof.proof.stretch_bar import bar_rank
 
 __all__ = [
+    "MOST_EXAMPLES",
     "RealInputs",
     "Rows",
     "choose_rows",

@@ -18,7 +18,7 @@ from torch import Tensor
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.writing import replacing_path, write_text
 
-__all__ = ["BestWeights", "History", "LastCheckpoint", "is_better", "read_checkpoint"]
+__all__ = ["BestWeights", "History", "LastCheckpoint", "Row", "is_better", "read_checkpoint"]
 
 Row = dict[str, float]
 

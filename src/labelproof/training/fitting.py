@@ -33,7 +33,7 @@ from labelproof.training.recipe.fitting import fit_recipe
 from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
 from labelproof.training.svm import solve
 
-__all__ = ["CONFIG", "CURVES", "Fitted", "fit"]
+__all__ = ["CONFIG", "CURVES", "Fitted", "build_module", "fit"]
 
 CONFIG = "config.yaml"
 CURVES = "learning_curve.png"
