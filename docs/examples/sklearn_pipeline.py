@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
-from labelproof.training import MultiLabelClassifier
+from labelproof import MultiLabelClassifier
 
 WORDS = np.array([f"word{i}" for i in range(60)])
 

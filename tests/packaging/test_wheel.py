@@ -56,5 +56,6 @@ def test_the_sdist_can_be_built_and_tested_from(tmp_path):
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= {"pyproject.toml", "Makefile", "constraints.txt", "README.md", "src/labelproof/py.typed"}
-    assert "tests/packaging/test_wheel.py" in names
+    assert names >= {"tests/packaging/test_wheel.py", "conftest.py", "mkdocs.yml", "website/hooks.py"}
+    assert names >= {"benchmarks/results/fair.md", "experiments/summary.py"}  # which tests read
     assert not any("/.venv" in name or name.startswith((".venv", "build/")) for name in names)

@@ -21,7 +21,7 @@ from training_data import one_thread
 
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, Threshold
-from labelproof.training import MultiLabelClassifier
+from labelproof.models import MultiLabelClassifier
 from labelproof.training.choices import SHRINKAGE
 from labelproof.training.config import DataConfig
 from labelproof.training.data_parts import divide

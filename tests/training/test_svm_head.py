@@ -13,8 +13,8 @@ from sklearn.svm import LinearSVC
 from training_data import config, features, one_thread, texts
 
 import labelproof as lp
-from labelproof.models import Model
-from labelproof.training import MultiLabelClassifier, fit
+from labelproof.models import Model, MultiLabelClassifier
+from labelproof.training import fit
 from labelproof.training.dense_svm import dense_svms
 from labelproof.training.svm import COSTS, choose_cost, linear_svms
 

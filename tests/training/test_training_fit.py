@@ -420,6 +420,13 @@ def test_a_run_writes_its_history_its_picture_and_its_configuration(features, co
     assert list(rows[0]) == ["epoch", "train loss", "loss", "micro-f1", "seconds"]
 
 
+def test_a_run_ends_without_its_picture_where_nothing_can_draw(features, config, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    fit(config(trainer={"epochs": 1}), features, out=tmp_path / "run", progress=False)
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names == {"config.yaml", "history.csv", "last.ckpt"}
+
+
 def test_a_folder_with_another_run_is_refused(features, config, tmp_path):
     fit(config(trainer={"epochs": 1}), features, out=tmp_path, progress=False)
     with pytest.raises(ValueError, match="holds a run already: resume it, or give another folder"):

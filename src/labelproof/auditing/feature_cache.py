@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-__all__ = ["FILE", "FeatureCache", "key_of", "model_key", "sha256_of_features", "write_note"]
+__all__ = ["FILE", "FeatureCache", "key_of", "model_key", "write_note"]
 
 FILE = "features.json"
 BLOCK = 2**20
@@ -42,7 +42,7 @@ class FeatureCache:
 
 def write_note(path: Path, model: str, inputs: str, parts: dict[str, Any], facts: dict[str, Any]) -> None:
     """Write what the file beside the features says: whose they are, and their hashes."""
-    hashes = {name: None if part is None else sha256_of_features(part) for name, part in parts.items()}
+    hashes = {name: None if part is None else _sha256_of_features(part) for name, part in parts.items()}
     note = {"model": model, "inputs": inputs, "sha256": hashes, "facts": facts}
     path.write_text(json.dumps(note, ensure_ascii=False), encoding="utf-8")
 
@@ -55,12 +55,12 @@ def _read(folder: Path, name: str, sha256: str | None) -> Any:
         features = np.load(folder / f"{name}.npy", allow_pickle=False)
     else:
         features = scipy.sparse.load_npz(folder / f"{name}.npz")
-    if sha256_of_features(features) != sha256:
+    if _sha256_of_features(features) != sha256:
         raise ValueError(f"{name}: expected the features that were kept, got others")
     return features
 
 
-def sha256_of_features(features: Any) -> str:
+def _sha256_of_features(features: Any) -> str:
     """Return the hash of features as they are stored."""
     digest = hashlib.sha256(f"{features.shape} {features.dtype}".encode())
     if scipy.sparse.issparse(features):

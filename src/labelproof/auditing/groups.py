@@ -12,7 +12,7 @@ from labelproof.proof.result import Verification
 from labelproof.proof.stretch_result import Stretch
 from labelproof.theory.plan import wilson_interval
 
-__all__ = ["conflict_labels", "conflict_sizes", "group_of", "rounded_down", "rounded_up", "told_bar"]
+__all__ = ["conflict_labels", "group_of", "rounded_down", "told_bar"]
 
 Counts = npt.NDArray[np.int64]
 MOST_CONFLICT_LABELS = 50
@@ -55,13 +55,13 @@ def group_of(
         "margin": _numbers(v.margin),
         "radius": None if v.radii is None else _numbers(v.radius),
         "stretch_lower": None if stretch is None else [rounded_down(x) for x in stretch.lower.tolist()],
-        "stretch_upper": None if stretch is None else [rounded_up(x) for x in stretch.upper.tolist()],
+        "stretch_upper": None if stretch is None else [_rounded_up(x) for x in stretch.upper.tolist()],
         "beyond": None if stretch is None or stretch.bar is None else stretch.beyond.tolist(),
-        "reach": None if reach is None else [rounded_up(x) for x in reach.distances.tolist()],
+        "reach": None if reach is None else [_rounded_up(x) for x in reach.distances.tolist()],
         "reach_lower": None if reach is None else [rounded_down(x) for x in reach.lower.tolist()],
-        "reach_share": None if reach is None else [rounded_up(x) for x in reach.share.tolist()],
+        "reach_share": None if reach is None else [_rounded_up(x) for x in reach.share.tolist()],
         "survives": None if survives is None else _answers(survives, possible),
-        "conflict_size": [size or None for size in conflict_sizes(v).tolist()],
+        "conflict_size": [size or None for size in _conflict_sizes(v).tolist()],
         "names": None if names is None else list(names),
         "by_size": _by_size(v, counts),
         "argmaxable": int(possible.sum()),
@@ -77,7 +77,7 @@ def rounded_down(value: float) -> float | None:
 
     Examples
     --------
-    >>> rounded_down(1.23456789), rounded_up(1.23456789), rounded_up(float("inf"))
+    >>> rounded_down(1.23456789), _rounded_up(1.23456789), _rounded_up(float("inf"))
     (1.23456, 1.23457, None)
     """
     if not np.isfinite(value):
@@ -86,7 +86,7 @@ def rounded_down(value: float) -> float | None:
     return near if near <= value else float(f"{value - 1e-5 * abs(value):.6g}")
 
 
-def rounded_up(value: float) -> float | None:
+def _rounded_up(value: float) -> float | None:
     """Return at least the value, with 6 digits; None if it is infinite."""
     down = rounded_down(-value)
     return None if down is None else -down + 0.0
@@ -95,7 +95,7 @@ def rounded_up(value: float) -> float | None:
 def told_bar(bar: stretch_bar.Bar[Any]) -> Bar:
     """Return a bar as the document holds it."""
     return {
-        "value": rounded_up(bar.value),
+        "value": _rounded_up(bar.value),
         "alpha": bar.alpha,
         "confidence": stretch_bar.CONFIDENCE,
         "n": bar.n,
@@ -141,7 +141,7 @@ def _by_size(v: Verification, counts: Counts) -> list[BySize]:
     return table
 
 
-def conflict_sizes(v: Verification) -> Counts:
+def _conflict_sizes(v: Verification) -> Counts:
     """Return the number of labels in each set's conflict, 0 where it has none."""
     is_label = np.append(0, np.cumsum(v.conflict_rows < v.layer.n_labels))
     sizes = np.diff(is_label[v.conflict_ptr])

@@ -3,7 +3,7 @@
 from labelproof.auditing.document import Group, LayerFacts, Outside, StretchFacts
 from labelproof.foundation.wording import percent
 
-__all__ = ["headline", "stretch_sentence"]
+__all__ = ["headline"]
 
 
 def headline(
@@ -18,11 +18,11 @@ def headline(
         return possible
     lost = data["examples"] - data["argmaxable_examples"] - _examples(data, -1)
     if stretch["beyond_examples"] > lost:
-        return f"{stretch_sentence(stretch)} {possible}"
-    return f"{possible} {stretch_sentence(stretch)}"
+        return f"{_stretch_sentence(stretch)} {possible}"
+    return f"{possible} {_stretch_sentence(stretch)}"
 
 
-def stretch_sentence(stretch: StretchFacts) -> str:
+def _stretch_sentence(stretch: StretchFacts) -> str:
     """Say what share of the examples lies beyond the bar, and what the bar says of all such sets."""
     bar = stretch["bar"]
     part = percent(stretch["beyond_examples"], stretch["all_examples"])

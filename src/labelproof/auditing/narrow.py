@@ -15,7 +15,7 @@ from labelproof.auditing.real_inputs import RealInputs
 from labelproof.proof.domains import read_domain
 from labelproof.proof.examples import read_examples
 
-__all__ = ["in_the_middle", "narrow_features", "said_of", "usual_range", "within_range"]
+__all__ = ["in_the_middle", "narrow_features", "said_of", "within_range"]
 
 Floats = npt.NDArray[np.float64]
 HARDLY = 1e-6  # of the range of a usual feature
@@ -38,10 +38,10 @@ def narrow_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Fl
             np.minimum(low, block.min(axis=0), out=low)
             np.maximum(high, block.max(axis=0), out=high)
     ranges = high - low
-    return np.flatnonzero(ranges <= HARDLY * usual_range(ranges)), low, high
+    return np.flatnonzero(ranges <= HARDLY * _usual_range(ranges)), low, high
 
 
-def usual_range(ranges: Floats) -> float:
+def _usual_range(ranges: Floats) -> float:
     """Return the median of the ranges of features that vary at all; 0 if none does."""
     return float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
 

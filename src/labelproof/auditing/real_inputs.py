@@ -11,6 +11,7 @@ import scipy.sparse
 
 from labelproof.auditing.feature_cache import FeatureCache, key_of, write_note
 from labelproof.data.dataset import Dataset
+from labelproof.data.model_inputs import TRAINING, model_inputs
 from labelproof.foundation.progress import progress_bar
 from labelproof.importers import ImportedLayer
 from labelproof.importers.feature_blocks import stacked
@@ -18,6 +19,7 @@ from labelproof.proof.examples import each_row, read_examples
 from labelproof.proof.stretch_bar import bar_rank
 
 __all__ = [
+    "MOST_EXAMPLES",
     "RealInputs",
     "Rows",
     "choose_rows",
@@ -31,7 +33,6 @@ __all__ = [
 
 Indices = npt.NDArray[np.int64]
 MOST_EXAMPLES, MOST_HELD_OUT = 10_000, 3_000  # inputs that are run, unless more are asked for
-TRAINING = ("train", "all")
 CHECKED = 48  # inputs whose logits are compared with the model's own
 AT_ONCE = 256
 
@@ -102,11 +103,7 @@ def raw_inputs(layer: ImportedLayer, data: Dataset) -> Any:
     """Return what the model reads of a data set, or None where it can compute nothing from it."""
     if layer.features is None or layer.reads is None:
         return None
-    field = {"features": "features", "image": "image_paths"}.get(layer.reads, "texts")
-    inputs = getattr(data, field)
-    if inputs is not None and field == "texts" and data.text_pairs is not None:
-        return [f"{first}\n\n{second}" for first, second in zip(inputs, data.text_pairs, strict=True)]
-    return list(inputs) if isinstance(inputs, tuple) else inputs
+    return model_inputs(data, layer.reads)
 
 
 @dataclass(frozen=True, eq=False)

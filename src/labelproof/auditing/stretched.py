@@ -22,7 +22,7 @@ from labelproof.proof.stretch_result import SetStretch, Stretch
 from labelproof.stretching.measuring import measure, require_variety
 from labelproof.stretching.pairs import find_dead, measure_pairs
 
-__all__ = ["Judged", "Stretched", "stretch_of_data"]
+__all__ = ["Judged", "Stretched", "first_words", "stretch_of_data"]
 
 Counts = npt.NDArray[np.int64]
 MOST_LISTED = 200  # pairs and labels in the document

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["read_data", "read_required"]
 
-FIELDS = {"text": "texts", "image": "image_paths", "features": "features"}
 WORDS = {"text": "texts", "image": "images", "features": "features"}
 
 
 def read_data(layer: "ImportedLayer", source: str | Path, columns: Sequence[str]) -> "Dataset":
     """Read a data set with the inputs that a model reads, by the columns of its training where it tells them."""
     from labelproof.data import load_dataset
+    from labelproof.data.model_inputs import model_inputs
     from labelproof.data.separators import USUAL
 
     named = {role: column for role, column in (layer.columns or {}).items() if column is not None}
@@ -35,7 +35,7 @@ def read_data(layer: "ImportedLayer", source: str | Path, columns: Sequence[str]
         data = load_dataset(Path(source) if Path(source).exists() else str(source), **named)
     except DataFormatError as error:
         raise ValueError(f"--data must be a data set with texts, features or images ({error})") from error
-    if layer.reads is not None and getattr(data, FIELDS[layer.reads]) is None:
+    if layer.reads is not None and model_inputs(data, layer.reads) is None:
         raise ValueError(f"--data must hold what the model reads, {WORDS[layer.reads]}, got none in {source}")
     return data
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["read_examples", "require_known_labels", "with_rule"]
 
 NOTHING_TO_LEARN = ("fixed", "expected-f")  # rules that need no examples
-VALIDATION = ("valid", "validation", "val", "dev")
 
 
 def read_examples(
@@ -65,6 +64,8 @@ def _part(examples: "Dataset", part: str | None, usual: str | None, name: str) -
         if part not in found:
             raise DataFormatError(f"{name}: expected the part {part!r}, got {', '.join(found) or 'no parts'} (--part)")
         return part
+    from labelproof.data.model_inputs import VALIDATION
+
     names = VALIDATION if usual == "valid" else (usual,)
     return next((each for each in names if each in found), None)
 

@@ -1,10 +1,10 @@
 """labelproof train with --seeds or --sweep: many runs of one configuration, their mean, deviation and box plot."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelproof.cli.console import console, print_json, printable, progress_wanted, table
+from labelproof.foundation.figures import can_draw
 from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _draw(records: list["RunRecord"], output: Path) -> str | None:
     """Draw the boxes where matplotlib is there and any run has come to an end; return the file's name."""
     from labelproof.training.run_summaries import draw_boxes
 
-    if find_spec("matplotlib") is None or not any(record.metrics for record in records):
+    if not can_draw() or not any(record.metrics for record in records):
         return None
     draw_boxes(records, output / BOXES, [f"{_part(records)}/{name}" for name in SHOWN[:2]])
     return BOXES

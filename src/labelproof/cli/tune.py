@@ -181,6 +181,7 @@ def _warn_of_training_data(model: "Model", data: Path, parts: Any) -> None:
 
 def _change(given: _Given, fitted: "Rule", name: str, metric: str, held_out: float) -> dict[str, Any]:
     """Return what the model's rule for the metric was, and what it is now, with the values of both."""
+    from labelproof.decisions.inputs import csr
     from labelproof.decisions.tuning import set_metric
 
     model = given.model
@@ -188,20 +189,11 @@ def _change(given: _Given, fitted: "Rule", name: str, metric: str, held_out: flo
         raise TypeError("a model must be given")
     before = model.rules.get(metric, model.rule)
     labels, logits = given.pair
-    value = set_metric(metric)(_matrix(labels), before.decide(logits, sparse=True))
+    value = set_metric(metric)(csr(labels), before.decide(logits, sparse=True))
     return {
         "before": {"rule": str(before), metric: float(value)},
         "now": {"rule": str(fitted), "name": name, metric: held_out},
     }
-
-
-def _matrix(labels: Any) -> Any:
-    import numpy as np
-    import scipy.sparse
-
-    return scipy.sparse.csr_array(
-        (np.ones(len(labels.indices), np.bool_), labels.indices, labels.indptr), shape=labels.shape
-    )
 
 
 def _write_into(model: Path, fitted: "Rule", metric: str, held_out: float, given: _Given) -> None:

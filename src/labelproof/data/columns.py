@@ -21,7 +21,18 @@ from labelproof.data.examples import Example, SparseRow, collect, float32_values
 from labelproof.data.separators import USUAL, split_if_clear
 from labelproof.errors import DataFormatError
 
-__all__ = ["LABELS", "Columns", "Rows", "is_active", "read_rows", "read_table", "refuse_indicators", "split_labels"]
+__all__ = [
+    "IMAGE",
+    "LABELS",
+    "TEXT",
+    "Columns",
+    "Rows",
+    "is_active",
+    "read_rows",
+    "read_table",
+    "refuse_indicators",
+    "split_labels",
+]
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 """Pairs of where a row stands, for errors ("train.csv, line 7"), and the row."""

@@ -5,8 +5,7 @@ import os
 import numpy as np
 
 from labelproof.data.dataset import Dataset
-from labelproof.foundation.optional_packages import need
-from labelproof.foundation.writing import save_figure
+from labelproof.foundation.figures import new_figure, save_figure
 
 __all__ = ["draw_labels"]
 
@@ -23,15 +22,10 @@ def draw_labels(data: Dataset, path: str | os.PathLike[str], *, title: str = "")
     title
         What stands above, such as the data set's name.
     """
-    need("matplotlib", "a plot")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     counts = np.sort(data.label_counts())[::-1]
     used = counts[counts > 0]
     sizes = np.bincount(np.diff(data.labels.indptr), minlength=1)
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9, 3.6)
     left, right = figure.subplots(1, 2)
     left.loglog(np.arange(1, len(used) + 1), used, ".", markersize=4, color="#1f5fa8")
     left.set(xlabel="label, from the most frequent", ylabel="examples with the label")

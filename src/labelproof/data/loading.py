@@ -23,7 +23,7 @@ from labelproof.data.textfile import LIMITS, Limits, bare_name, read_lines, refu
 from labelproof.data.xmc import iter_xmc, iter_xmc_json, read_xmc, read_xmc_json
 from labelproof.errors import DataFormatError
 
-__all__ = ["iter_examples", "load_dataset"]
+__all__ = ["OR_NAMED", "iter_examples", "load_dataset"]
 
 ENDINGS = {
     ".csv": "csv",

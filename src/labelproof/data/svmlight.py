@@ -18,7 +18,7 @@ from labelproof.data.pair_blocks import in_blocks, read_pairs
 from labelproof.data.textfile import LIMITS, Limits, at, read_lines
 from labelproof.errors import DataFormatError
 
-__all__ = ["iter_svmlight", "parse_features", "parse_labels", "read_svmlight"]
+__all__ = ["MAX_FEATURES", "iter_svmlight", "parse_features", "parse_labels", "read_svmlight"]
 
 MAX_FEATURES = 2**31
 _NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{0,30})?")

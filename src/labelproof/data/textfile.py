@@ -17,6 +17,7 @@ from typing import IO, Any, Protocol
 from labelproof.errors import DataFormatError
 
 __all__ = [
+    "COMPRESSED",
     "LIMITS",
     "ByteSource",
     "Limits",

@@ -18,6 +18,7 @@ from labelproof.foundation.compilation import plain
 
 __all__ = [
     "Curves",
+    "Doubles",
     "best_f",
     "best_jointly",
     "best_linear",

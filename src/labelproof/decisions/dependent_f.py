@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.decisions.inputs import dense
 from labelproof.decisions.options import require_number
 from labelproof.foundation.arguments import whole_number
 from labelproof.metrics.arguments import read_labels
@@ -104,8 +105,7 @@ def neighbour_f_sets(
         raise ValueError(f"X_train must have one row for each of y_train, {labels.shape[0]}, got {train.shape[0]}")
     if new.shape[1] != train.shape[1]:
         raise ValueError(f"X must have {train.shape[1]} features, as X_train, got {new.shape[1]}")
-    truth = np.zeros(labels.shape, np.bool_)
-    truth[labels.rows, labels.indices] = True
+    truth = dense(labels)
     k, n_sizes = min(n_neighbours, len(truth)), max(int(labels.sizes.max()), 1)
     rows = max(1, MOST_CELLS // max(truth.shape[1] * max(n_sizes, k), len(truth)))
     sets = [np.zeros((0, truth.shape[1]), np.bool_)]

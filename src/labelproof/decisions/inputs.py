@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from scipy.special import expit, logit
 
 from labelproof.foundation.threads import in_threads, usable_cores
@@ -15,6 +16,7 @@ __all__ = [
     "Labels",
     "ScoreKind",
     "by_blocks",
+    "csr",
     "dense",
     "read_finite",
     "read_pair",
@@ -74,6 +76,12 @@ def dense(labels: Labels) -> npt.NDArray[np.bool_]:
     truth = np.zeros(labels.shape, np.bool_)
     truth[labels.rows, labels.indices] = True
     return truth
+
+
+def csr(labels: Labels) -> scipy.sparse.csr_array:
+    """Return labels as a CSR array of bool (n_examples, n_labels)."""
+    active = np.ones(len(labels.indices), np.bool_)
+    return scipy.sparse.csr_array((active, labels.indices, labels.indptr), shape=labels.shape)
 
 
 def row_blocks(shape: tuple[int, ...], *, most_cells: int | None = None, per_thread: int = 4) -> list[slice]:

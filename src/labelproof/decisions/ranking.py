@@ -13,7 +13,7 @@ from labelproof.decisions.options import require_number
 from labelproof.decisions.rules import Bools, Rule
 from labelproof.foundation.arguments import whole_number
 
-__all__ = ["LabelCount", "TopK", "largest"]
+__all__ = ["LabelCount", "TopK", "largest", "require_enough"]
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ import scipy.sparse
 from labelproof.decisions.calibrated import Calibrated
 from labelproof.decisions.calibration import PlattScaling
 from labelproof.decisions.expected_f import ExpectedF
-from labelproof.decisions.inputs import Floats, Labels, ScoreKind, read_pair
+from labelproof.decisions.inputs import Floats, Labels, ScoreKind, csr, read_pair
 from labelproof.decisions.options import require_score_kind
 from labelproof.decisions.ranking import LabelCount, TopK
 from labelproof.decisions.rule_plot import plot_comparison
@@ -162,7 +162,7 @@ def evaluate_rules(
         raise ValueError(f"y_true must have at least {2 * cv} examples for {cv} folds, got {len(values)}")
     named = _named(default_rules(labels, metric=metric, scores=scores) if rules is None else rules)
     rng = np.random.default_rng(random_state)
-    truth = _csr(labels)
+    truth = csr(labels)
     results: dict[str, list[tuple[float, float]]] = {name: [] for name in named}
     with progress_bar("comparing rules", cv, show=progress) as advance:
         for fitted, held in _folds(rng, len(values), cv):
@@ -233,11 +233,6 @@ def _short_name(rule: Any) -> str:
     options = {name: getattr(rule, name) for name in fields}
     told = [f"{name}={value!r}" for name, value in options.items() if value != fields[name].default]
     return f"{type(rule).__name__}({', '.join(told)})"
-
-
-def _csr(labels: Labels) -> scipy.sparse.csr_array:
-    data = np.ones(len(labels.indices), np.bool_)
-    return scipy.sparse.csr_array((data, labels.indices, labels.indptr), shape=labels.shape)
 
 
 def _folds(rng: np.random.Generator, n: int, cv: int) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelproof.foundation.optional_packages import need
-from labelproof.foundation.writing import save_figure
+from labelproof.foundation.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from labelproof.decisions.rule_comparison import Comparison
@@ -18,13 +17,8 @@ INK, FADED, HELD_OUT = "#222222", "#9aa5b1", "#0b6e99"
 
 def plot_comparison(comparison: "Comparison", path: str | os.PathLike[str]) -> None:
     """Write the picture to a file; the form follows from the ending of its name."""
-    need("matplotlib", "a plot")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     rows = comparison.rows[::-1]
-    figure = Figure(figsize=(7.5, 1.3 + 0.36 * len(rows)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(7.5, 1.3 + 0.36 * len(rows))
     axes = figure.add_subplot()
     for place, row in enumerate(rows):
         axes.plot([row.in_sample, row.held_out], [place, place], color=FADED, linewidth=1.2, zorder=1)

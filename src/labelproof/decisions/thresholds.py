@@ -18,7 +18,7 @@ from labelproof.decisions.rules import Bools, Rule
 from labelproof.decisions.tuning import global_threshold, per_label_cuts, require_separable, set_metric
 from labelproof.foundation.arguments import check_choice, whole_number
 
-__all__ = ["PerLabelThreshold", "Threshold", "ThresholdAveraging"]
+__all__ = ["PerLabelThreshold", "Threshold", "ThresholdAveraging", "require_width"]
 
 
 @dataclass(eq=False)

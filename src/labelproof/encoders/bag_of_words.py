@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.layers import Bag, dense_rows
-from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
+from labelproof.encoders.options import check_dropout, check_flag, hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows
 from labelproof.encoders.texts import read_texts
 from labelproof.encoders.views.weightings import Idf
@@ -51,7 +51,7 @@ class BagOfWordsOptions:
     def __post_init__(self) -> None:
         hold_whole_numbers(self, "ngrams")
         hold_whole_numbers(self, "hidden", or_none=True)
-        check_share("dropout", self.dropout)
+        check_dropout(self.dropout)
         check_flag("sublinear", self.sublinear)
         check_flag("lowercase", self.lowercase)
 

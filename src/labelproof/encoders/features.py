@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.layers import Bag, dense_rows, lecun_scale
 from labelproof.encoders.matrices import Standardisation, matrix_rows, read_matrix
-from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
+from labelproof.encoders.options import check_dropout, check_flag, hold_whole_numbers
 from labelproof.encoders.rows import DenseRows, RaggedRows
 from labelproof.foundation.arguments import whole_number
 from labelproof.proof.domains import Domain
@@ -43,7 +43,7 @@ class FeatureOptions:
 
     def __post_init__(self) -> None:
         hold_whole_numbers(self, "hidden", or_none=True)
-        check_share("dropout", self.dropout)
+        check_dropout(self.dropout)
         check_flag("standardise", self.standardise)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from labelproof.foundation.arguments import whole_number
 
 __all__ = [
+    "check_dropout",
     "check_flag",
     "check_path",
-    "check_share",
     "did_you_mean",
     "hold_whole_numbers",
     "option_names",
@@ -74,7 +74,7 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
-def check_share(name: str, value: Any) -> None:
+def check_dropout(value: Any) -> None:
     """Refuse what is no number of at least 0 and below 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-        raise ValueError(f"{name} must be a number of at least 0 and below 1, got {value!r}")
+        raise ValueError(f"dropout must be a number of at least 0 and below 1, got {value!r}")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.layers import ACTIVATIONS, Top
-from labelproof.encoders.options import check_flag, check_share, hold_whole_numbers
+from labelproof.encoders.options import check_dropout, check_flag, hold_whole_numbers
 from labelproof.encoders.rows import DenseRows, Prepared
 from labelproof.foundation.arguments import check_choice
 from labelproof.foundation.progress import progress_bar
@@ -50,7 +50,7 @@ class PretrainedOptions:
         hold_whole_numbers(self, "hidden", or_none=True)
         hold_whole_numbers(self, "batch_size")
         check_choice("activation", self.activation, ACTIVATIONS)
-        check_share("dropout", self.dropout)
+        check_dropout(self.dropout)
 
 
 class PretrainedEncoder(Encoder):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from labelproof.encoders.encoder import Encoder
-from labelproof.encoders.options import check_flag, check_path, check_share, hold_whole_numbers
+from labelproof.encoders.options import check_dropout, check_flag, check_path, hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows, ragged
 from labelproof.encoders.texts import WORDS, read_texts, split_words
 from labelproof.encoders.vector_files import read_word_vectors
@@ -64,7 +64,7 @@ class WordSequenceOptions:
         check_path("vectors", self.vectors)
         check_flag("train_vectors", self.train_vectors)
         check_flag("lowercase", self.lowercase)
-        check_share("dropout", self.dropout)
+        check_dropout(self.dropout)
 
 
 class WordSequenceEncoder(Encoder):

@@ -15,18 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-__all__ = [
-    "link_files",
-    "recover",
-    "remove_folder",
-    "replacing",
-    "replacing_path",
-    "save_figure",
-    "write_folder",
-    "write_text",
-]
+__all__ = ["link_files", "recover", "remove_folder", "replacing", "replacing_path", "write_folder", "write_text"]
 
 A_DAY = 86_400.0  # whoever has not written to a draft for so long is dead
 ATTEMPTS = 10
@@ -108,25 +99,6 @@ def write_text(path: PathLike, text: str, *, errors: str = "strict") -> None:
     data = text.encode("utf-8", errors)
     with replacing(path) as stream:
         stream.write(data)
-
-
-def save_figure(figure: Any, path: PathLike, *, dpi: int, metadata: dict[str, Any] | None = None) -> None:
-    """Write a figure of matplotlib in one step, in the format that the path's ending tells.
-
-    Parameters
-    ----------
-    figure
-        Of matplotlib.
-    path
-        Of the file, in a folder that exists; without an ending it is given .png.
-    dpi
-        Dots per inch.
-    metadata
-        To be written into the file.
-    """
-    place = Path(path) if Path(path).suffix else Path(path).with_suffix(".png")
-    with replacing(place) as stream:
-        figure.savefig(stream, format=place.suffix[1:].lower(), dpi=dpi, metadata=metadata)
 
 
 def write_folder(

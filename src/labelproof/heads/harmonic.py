@@ -15,7 +15,7 @@ from labelproof.heads.guarantee import Guarantee
 from labelproof.heads.transform import Path, evaluate_harmonics
 from labelproof.theory.dft import harmonic_matrix
 
-__all__ = ["HarmonicHead"]
+__all__ = ["RANDOM", "HarmonicHead"]
 
 RANDOM = 4  # random frequencies for each of k by default
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from labelproof.importers.tensors import Tensors, shown
 
-__all__ = ["bias_key", "choose_weight"]
+__all__ = ["ASK", "bias_key", "choose_weight"]
 
 ASK = "say which with weight_key (--weight-key)"
 HEADS = {"classifier", "score", "out_proj", "head", "heads", "fc", "_fc", "classification_head", "logits_proj"}

@@ -10,7 +10,7 @@ from typing import Any
 from labelproof.importers.candidates import ASK
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
 
-__all__ = ["KerasOutput", "KerasPart", "is_graph", "is_own_head", "output_of"]
+__all__ = ["OWN_HEADS", "KerasOutput", "KerasPart", "is_graph", "is_own_head", "output_of"]
 
 MODELS = ("Sequential", "Functional")
 OWN_HEADS = ("DFTHead", "CodeHead", "BottleneckHead")

@@ -13,7 +13,7 @@ from labelproof.losses.compiled import room_for_gradient, vector
 from labelproof.losses.counts import Counting
 from labelproof.losses.metric_kernels import average_of_counts, few_examples, few_labels
 
-__all__ = ["SMALL", "ConfusionTask"]
+__all__ = ["SMALL", "ConfusionTask", "pooled"]
 
 SMALL = 1 << 15  # logits that one thread counts and differentiates in a single call
 Array = npt.NDArray[np.float32]

@@ -9,7 +9,7 @@ from labelproof.losses.options import ModuleWeights, spelled_out_as
 from labelproof.losses.pointwise import Curve, pointwise_loss
 from labelproof.losses.reduction import REDUCTIONS, Reduction, check_positive
 
-__all__ = ["AsymmetricLoss", "BinaryCrossEntropyLoss", "FocalLoss"]
+__all__ = ["AsymmetricLoss", "BinaryCrossEntropyLoss", "FocalLoss", "PointwiseLoss"]
 
 
 class PointwiseLoss(nn.Module):

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["PARAMETERS", "documented"]
+__all__ = ["documented"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PARAMETERS = {
+_PARAMETERS = {
     "labels": (
         "y_true, y_pred",
         "Bool or 0/1 arrays, or scipy sparse matrices, of shape (n_examples, n_labels), in any mix.",
@@ -59,5 +59,5 @@ def documented(function: Function) -> Function:
 
 
 def _spell_out(place: re.Match[str]) -> str:
-    indent, (name, meaning) = place[1], PARAMETERS[place[2]]
+    indent, (name, meaning) = place[1], _PARAMETERS[place[2]]
     return f"{indent}{name}\n{indent}    {meaning}"

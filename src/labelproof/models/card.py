@@ -7,7 +7,7 @@ import yaml
 from labelproof.heads import CodeHead, DFTHead, GaussianHead
 from labelproof.models.model import Model
 
-__all__ = ["model_card"]
+__all__ = ["SHOWN", "model_card"]
 
 SHOWN = ("micro-f1", "macro-f1", "samples-f1", "exact-match", "precision@1", "precision@5", "ndcg@5")
 

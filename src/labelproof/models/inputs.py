@@ -16,6 +16,7 @@ from labelproof.data.delimited import iter_table
 from labelproof.data.examples import Example
 from labelproof.data.jsondocument import first_character, iter_list
 from labelproof.data.jsonl import iter_objects
+from labelproof.data.model_inputs import joined
 from labelproof.data.parquet import iter_parquet_rows
 from labelproof.data.textfile import bare_name, read_lines, require_file
 from labelproof.errors import DataFormatError
@@ -204,7 +205,7 @@ def _without(row: Mapping[str, Any], names: Collection[str | None]) -> dict[str,
 
 def _value(example: Example, role: str) -> Any:
     if role == "text" and example.text is not None and example.text_pair is not None:
-        return f"{example.text}\n\n{example.text_pair}"  # as for training
+        return joined(example.text, example.text_pair)
     return example.image_path if role == "image" else getattr(example, role)
 
 

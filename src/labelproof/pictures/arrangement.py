@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.foundation.arguments import check_choice
-from labelproof.pictures.canvas import new_figure, save_figure
+from labelproof.foundation.figures import new_figure, save_figure
 from labelproof.proof.exact_arrays import finite_array
 from labelproof.search.verifier import verify
 

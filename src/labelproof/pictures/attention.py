@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from labelproof.pictures.canvas import new_figure, save_figure
+from labelproof.foundation.figures import new_figure, save_figure
 
 __all__ = ["draw_attention"]
 

@@ -4,7 +4,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from labelproof.pictures.canvas import new_figure, save_figure
+from labelproof.foundation.figures import new_figure, save_figure
 from labelproof.proof.certificates import Argmaxable, Unargmaxable
 from labelproof.search.verifier import verify
 

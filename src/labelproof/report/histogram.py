@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from labelproof.report.svg import Svg, element
 from labelproof.report.wording import SUPERSCRIPTS
 
-__all__ = ["Mark", "level_lines", "log_histogram"]
+__all__ = ["BOTTOM", "HEIGHT", "LEFT", "RIGHT", "TOP", "WIDTH", "Mark", "level_lines", "log_histogram"]
 
 WIDTH, HEIGHT = 420.0, 224.0
 LEFT, RIGHT, TOP, BOTTOM = 40.0, 18.0, 48.0, 28.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from labelproof.report.svg import Svg, element
 
-__all__ = ["Line", "share_lines"]
+__all__ = ["KINDS", "Line", "share_lines"]
 
 WIDTH, HEIGHT = 640.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 140.0, 14.0, 42.0

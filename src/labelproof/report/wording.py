@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["number", "times"]
+__all__ = ["SUPERSCRIPTS", "number", "times"]
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

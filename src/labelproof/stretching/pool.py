@@ -10,7 +10,7 @@ from labelproof.foundation.threads import in_threads
 from labelproof.proof.examples import Examples
 from labelproof.proof.regions import OutputLayer
 
-__all__ = ["Pool", "centre_logits", "make_pool"]
+__all__ = ["Pool", "centre_logits", "make_pool", "most_examples"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -22,7 +22,7 @@ from labelproof.search.engine import decide
 from labelproof.stretching.covering_kernels import cover, scratch
 from labelproof.stretching.pool import Pool, centre_logits, make_pool, most_examples
 
-__all__ = ["Asked", "Evidence", "find_evidence"]
+__all__ = ["SLACKS", "Asked", "Evidence", "find_evidence"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

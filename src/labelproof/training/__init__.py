@@ -20,7 +20,6 @@ _HOME = {
     "Fitted": "labelproof.training.fitting",
     "LabelMetric": "labelproof.training.metrics",
     "LinearSolution": "labelproof.training.lbfgs",
-    "MultiLabelClassifier": "labelproof.models",  # which writes and reads its folder; here by its older name
     "RunRecord": "labelproof.training.run_records",
     "TrainConfig": "labelproof.training.config",
     "fit": "labelproof.training.fitting",
@@ -35,7 +34,6 @@ __all__ = [
     "Fitted",
     "LabelMetric",
     "LinearSolution",
-    "MultiLabelClassifier",
     "RunRecord",
     "TrainConfig",
     "fit",

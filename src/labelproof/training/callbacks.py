@@ -21,7 +21,7 @@ from torch import Tensor
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.writing import replacing_path, write_text
 
-__all__ = ["BestWeights", "History", "LastCheckpoint", "Pace", "is_better", "read_checkpoint"]
+__all__ = ["BestWeights", "History", "LastCheckpoint", "Pace", "Row", "is_better", "read_checkpoint"]
 
 Row = dict[str, float]
 REST = 20.0  # times as long as the last writing took must pass before the next

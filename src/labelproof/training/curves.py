@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from labelproof.foundation.writing import save_figure
+from labelproof.foundation.figures import new_figure, save_figure
 from labelproof.training.callbacks import Row
 
 __all__ = ["plot_history"]
@@ -24,16 +24,12 @@ def plot_history(history: list[Row], path: str | Path, *, monitor: str = "loss")
     monitor
         The value whose best epoch is marked.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     from labelproof.metrics import by_name
 
     if not history:
         raise ValueError("history must have at least one epoch, got none")
     metrics = [name for name in history[0] if name not in NOT_PLOTTED]
-    figure = Figure(figsize=(4.8 * (2 if metrics else 1), 3.4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(4.8 * (2 if metrics else 1), 3.4)
     panels = figure.subplots(1, 2 if metrics else 1, squeeze=False)[0]
     _draw(panels[0], history, {"train loss": "training", "loss": "validation"}, "loss")
     if metrics:
@@ -55,7 +51,7 @@ def plot_history(history: list[Row], path: str | Path, *, monitor: str = "loss")
             fontsize=8,
             color="0.4",
         )
-    save_figure(figure, path, dpi=120)
+    save_figure(figure, path)
 
 
 def _draw(panel: Any, history: list[Row], names: dict[str, str], title: str) -> None:

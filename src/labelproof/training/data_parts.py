@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 
 from labelproof.data import Dataset
+from labelproof.data.model_inputs import TRAINING, VALIDATION, field_of, model_inputs
 from labelproof.data.splits import iterative_stratification, split_at_random, split_by_group, split_by_time
 from labelproof.training.config import DataConfig
 
 __all__ = ["Parts", "divide", "inputs_of", "without_validation"]
-
-TRAINING = ("train", "all")
-VALIDATION = ("valid", "validation", "val", "dev")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +79,12 @@ def without_validation(dataset: Dataset) -> Dataset:
 
 def inputs_of(dataset: Dataset, kind: str) -> Any:
     """Return what an encoder of this kind reads: features, image paths, or texts, pairs joined by a blank line."""
-    field = {"features": "features", "image": "image_paths"}.get(kind, "texts")
-    inputs = getattr(dataset, field)
+    inputs = model_inputs(dataset, kind)
     if inputs is None:
         have = [name for name in ("features", "texts", "image_paths") if getattr(dataset, name) is not None]
-        raise ValueError(f"the encoder {kind!r} needs data with {field}, got {' and '.join(have) or 'labels only'}")
-    if field == "texts" and dataset.text_pairs is not None:
-        return [f"{first}\n\n{second}" for first, second in zip(inputs, dataset.text_pairs, strict=True)]
-    return list(inputs) if isinstance(inputs, tuple) else inputs
+        got = " and ".join(have) or "labels only"
+        raise ValueError(f"the encoder {kind!r} needs data with {field_of(kind)}, got {got}")
+    return inputs
 
 
 def _part(dataset: Dataset, names: tuple[str, ...]) -> Dataset | None:

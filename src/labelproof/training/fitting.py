@@ -13,6 +13,7 @@ from labelproof import encoders
 from labelproof.data import Dataset
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
+from labelproof.foundation.figures import can_draw
 from labelproof.foundation.writing import write_text
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
@@ -32,7 +33,7 @@ from labelproof.training.recipe.fitting import fit_recipe
 from labelproof.training.scoring import MOST_SCORES, batch_logits, metrics_of, spread_rows
 from labelproof.training.svm import solve
 
-__all__ = ["CONFIG", "CURVES", "Fitted", "fit"]
+__all__ = ["CONFIG", "CURVES", "Fitted", "build_module", "fit"]
 
 CONFIG = "config.yaml"
 CURVES = "learning_curve.png"
@@ -107,7 +108,7 @@ def fit(
         _fit_rule(rule, module, examples["validation"])
     known = training_sets(parts.training.labels)
     rules, notes = _predictable_rules(config, module.encoder, module.head, known, {"": rule})
-    if folder is not None and config.head.kind != "svm":
+    if folder is not None and config.head.kind != "svm" and can_draw():
         plot_history(history, folder / CURVES, monitor=config.trainer.monitor)
     return Fitted(
         module.encoder,

@@ -22,10 +22,10 @@ from labelproof.training.callbacks import BestWeights, History, LastCheckpoint, 
 from labelproof.training.config import TrainerConfig
 from labelproof.training.module import TrainingModule
 
-__all__ = ["CHECKPOINT", "HISTORY", "train"]
+__all__ = ["CHECKPOINT", "train"]
 
 CHECKPOINT = "last.ckpt"
-HISTORY = "history.csv"
+_HISTORY = "history.csv"
 
 
 def train(
@@ -61,7 +61,7 @@ def train(
         The values of each epoch.
     """
     greater = config.monitor != "loss" and by_name(config.monitor).greater_is_better
-    history = History(None if folder is None else folder / HISTORY)
+    history = History(None if folder is None else folder / _HISTORY)
     best = BestWeights(config.monitor, greater_is_better=greater) if validation is not None else None
     callbacks: list[Callback] = [RichProgressBar(console_kwargs={"stderr": True})] if progress else []
     if best is not None:

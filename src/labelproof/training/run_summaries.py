@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labelproof.foundation.optional_packages import need
-from labelproof.foundation.writing import save_figure
+from labelproof.foundation.figures import new_figure, save_figure
 from labelproof.metrics import by_name
 from labelproof.training.run_records import RunRecord
 
@@ -81,14 +80,9 @@ def draw_boxes(records: Sequence[RunRecord], path: str | Path, names: Sequence[s
     names
         The results, as `RunRecord.value` names them.
     """
-    need("matplotlib", "a box plot")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     runs = by_variant(records)
     height = 1.2 + 0.32 * len(runs)
-    figure = Figure(figsize=(2.2 + 3.4 * len(names), height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(2.2 + 3.4 * len(names), height)
     panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
     for panel, name in zip(panels, names, strict=True):
         values = [[v for r in some if (v := r.value(name)) is not None and math.isfinite(v)] for some in runs.values()]
@@ -100,12 +94,7 @@ def draw_boxes(records: Sequence[RunRecord], path: str | Path, names: Sequence[s
         panel.grid(axis="x", alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].invert_yaxis()
-    save_figure(figure, path, dpi=120, metadata=_undated(path))
-
-
-def _undated(path: str | Path) -> dict[str, Any]:
-    """Return metadata without the time, so that the same runs draw the same file."""
-    return {"Date": None} if str(path).endswith(".svg") else {}
+    save_figure(figure, path)
 
 
 def _plain(value: Any) -> str:

@@ -17,7 +17,7 @@ from labelproof.encoders.views.encoder import ViewsEncoder
 from labelproof.metrics import Accumulator, evaluate
 from labelproof.training.heads import Head, LinearHead
 
-__all__ = ["batch_logits", "forward", "metrics_of", "row_blocks", "spread_rows", "to_probabilities"]
+__all__ = ["MOST_SCORES", "batch_logits", "forward", "metrics_of", "row_blocks", "spread_rows", "to_probabilities"]
 
 MOST_SCORES = 10**8  # logits that are kept at once
 STREAMED = ("micro-f1", "macro-f1", "samples-f1", "hamming-loss", "exact-match", "precision@1", "precision@5", "ndcg@5")
