@@ -38,3 +38,13 @@ def verdict(signs: Iterable[int]) -> str:
 def seen(holds: bool, n_seeds: int) -> str:
     """Return the verdict on what every one of some runs shows, or does not."""
     return UNDECIDED if n_seeds < 2 else HOLDS if holds else FAILS
+
+
+def spread_text(values: Sequence[float], digits: int) -> str:
+    """Return mean and standard deviation in words.
+
+    >>> spread_text([1.0, 2.0], 1), spread_text([1.0], 1)
+    ('1.5 ± 0.7', '1.0')
+    """
+    text = f"{statistics.fmean(values):.{digits}f}"
+    return text if len(values) < 2 else f"{text} ± {statistics.stdev(values):.{digits}f}"

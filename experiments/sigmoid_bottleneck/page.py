@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.pages import Claim, claim_table, provenance, table, write_page
 from experiments.rows import Row
-from experiments.sigmoid_bottleneck import arrangements, radii
+from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
 from experiments.sigmoid_bottleneck.grid import (
     BANDS,
     HEADS,
@@ -20,28 +20,37 @@ from experiments.sigmoid_bottleneck.grid import (
     share,
 )
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
-from experiments.verdicts import RULE, seen
+from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
 COMMAND = "python -m experiments.sigmoid_bottleneck"
 Results = dict[str, dict[str, dict[int, list[RunRecord]]]]
 OPEN = (
-    "Figure 5 with the CNN and with a frozen sentence encoder; MeSH with all labels; Gene Ontology of yeast genes.",
-    "Label order, learned nodes, float64, top-k as the decision rule, sets of more than k labels, rare labels.",
+    "Figure 5 with the CNN and with a frozen sentence encoder; MeSH with all labels.",
     "MIMIC-III, BioASQ and OpenImages, which were not available.",
-    "A rule for the width that a data set needs, from its number of labels and of active labels.",
 )
 
 
-def write(path: Path, rows: list[Row], found: Results) -> None:
+def write(
+    path: Path,
+    rows: list[Row],
+    found: Results,
+    needed: list[widths.Needed],
+    variant_runs: dict[str, list[RunRecord]],
+    stored: list[Row],
+) -> None:
     """Write the page."""
+    plain = found.get(variants.TASK, {}).get("dft", {}).get(variants.WIDTH, [])
     records = [
         record for heads in found.values() for widths in heads.values() for some in widths.values() for record in some
     ]
     missing = [f"Figure 5 on {name}: {text}" for name, text in _coverage(found).items() if text] + list(OPEN)
     grid_claims = [claim for name in TASKS for claim in claims_of(name, found.get(name, {}))]
     parts = {
-        "claims": claim_table([*_small_claims(rows), *grid_claims]),
+        "claims": claim_table([*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]),
+        "widths": widths.section(needed, "pictures/sigmoid_bottleneck_widths.png"),
+        "variants": variants.section(variant_runs, plain),
+        "stored": variants.stored_section(stored),
         "rule": RULE,
         "counts": table(
             ["features d", "log₁₀ of the share"], [(d, f"{value:.4g}") for d, value in arrangements.count_table()]
@@ -54,7 +63,9 @@ def write(path: Path, rows: list[Row], found: Results) -> None:
         "most_topk": str(MOST_TOPK),
         "figure5": _figure5(found),
         "missing": "\n".join(f"- {line}" for line in missing),
-        "provenance": provenance([*rows, *records], COMMAND),
+        "provenance": provenance(
+            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND
+        ),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
@@ -150,15 +161,10 @@ def _line(title: str, runs: list[RunRecord]) -> list[Any]:
     return [
         title,
         len(runs),
-        *(_spread([100 * value(one) for one in runs], 2) for value in (share, of("topk"), of("beyond"))),
-        _spread([f1(one) for one in runs], 4),
+        *(spread_text([100 * value(one) for one in runs], 2) for value in (share, of("topk"), of("beyond"))),
+        spread_text([f1(one) for one in runs], 4),
         *(f"{statistics.fmean(one.measured['average precision'][band] for one in runs):.4f}" for band in BANDS),
         f"{runs[0].parameters:,}",
         f"{statistics.fmean(one.epochs for one in runs):.0f}",
         f"{statistics.fmean(one.seconds for one in runs):.0f}",
     ]
-
-
-def _spread(values: list[float], digits: int) -> str:
-    text = f"{statistics.fmean(values):.{digits}f}"
-    return text if len(values) < 2 else f"{text} ± {statistics.stdev(values):.{digits}f}"
