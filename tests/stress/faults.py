@@ -108,8 +108,9 @@ def preload() -> None:
 
 def undisturbed(job: Job, folder: Path) -> Undisturbed:
     """Prepare the inputs of a job, run it, and run it again on its own results, which must not change."""
-    start, done = folder / "start", folder / "done"
+    start, done = folder / "start", folder / "undisturbed" / "work"  # an audit names the folder that its model is in
     start.mkdir(parents=True)
+    done.parent.mkdir()
     _in_child(start, job.prepare)
     shutil.copytree(start, done)
     begin = time.monotonic()
