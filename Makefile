@@ -75,7 +75,7 @@ tutorials: .venv/installed-dev
 # Trains the layers first (half an hour, once), then measures; results go to benchmarks/results.
 bench: .venv/installed-bench
 	$(BIN)/python benchmarks/weights.py
-	for script in run radius full_load curves scale streaming many_labels tolerance_sweep heads activations losses metrics decisions splits throughput memory audit report explorer; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in run radius full_load curves scale streaming many_labels tolerance_sweep heads activations losses first_calls metrics decisions splits throughput memory audit report explorer; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 # The claims of three papers, run again: hours at first, then only what is missing. Pages go to docs/results.
 experiments: .venv/installed-bench

@@ -91,10 +91,12 @@ def page() -> None:
         "benchmarks/streaming.py`).\n",
         "CPU time is that of both threads together; peak memory is the largest resident size of the process, "
         "including the pages of its scratch file. The machine was busy with other work (load average at the start "
-        "in the last column), and the last check was stopped for some minutes, so wall-clock time says little. For "
-        "ten million sets the system reported the size of the script that had made them, as it does for whatever a "
-        "large process starts; the sizes here are from /proc, of a second run that read 980 parts and verified 20, "
-        "and of the check.\n",
+        "in the last column), and the last check was paused for some minutes, so wall-clock time says little.\n",
+        "How the peak of ten million sets was measured: Linux counts for a process that is started by a larger one the "
+        "size of that one, here of the script that had just made the label sets. (It now makes them in a process that "
+        "ends first.) So the two figures are those of /proc: for `verify` of the same command given once more with 980 "
+        "of the 1,000 parts there, which read all label sets and these parts, and decided the other 20; for `check` of "
+        "the whole of it.\n",
         "| label sets | step | CPU, s | CPU per set, ms | wall, s | peak memory, GB | on disk, GB | parts | load |",
         "|---|---|---|---|---|---|---|---|---|",
     ]

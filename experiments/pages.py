@@ -10,12 +10,13 @@ NOT_RUN = "not run yet"
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, its figure, ours, and the verdict."""
+    """What a paper says, its figure, ours, the verdict, and how many seeds it rests on; None where none are needed."""
 
     claim: str
     paper: str
     ours: str
     holds: str
+    seeds: int | None = None
 
     @classmethod
     def judged(cls, claim: str, paper: str, ours: str, holds: bool | None) -> "Claim":
@@ -32,8 +33,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def claim_table(claims: Iterable[Claim]) -> str:
     """Return the claims as a table, those that were run first."""
-    rows = [[one.claim, one.paper, one.ours, one.holds] for one in sorted(claims, key=lambda one: one.holds == NOT_RUN)]
-    return table(["claim", "paper", "our result", "holds?"], rows).replace("---:", "---")
+    ordered = sorted(claims, key=lambda one: one.holds == NOT_RUN)
+    rows = [[one.claim, one.paper, one.ours, one.seeds, one.holds] for one in ordered]
+    return table(["claim", "paper", "our result", "seeds", "holds?"], rows).replace("---:", "---")
 
 
 def provenance(runs: Sequence[Any], command: str) -> str:

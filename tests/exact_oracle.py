@@ -146,40 +146,42 @@ def feasible_point(rows):
     """Return a point that satisfies every row, or None; checks the point, or the multipliers that refute the rows.
 
     Row i defines a slack s_i = a_i·u + c_i - ε (no ε if not strict), to be ≥ 0 for an infinitesimal ε.
-    The table holds integers with D · basic = table · (nonbasic, 1, ε). First the free u become basic, then
-    Bland's rule repairs the first negative slack by the first slack that can, until none is or none can.
+    A line of the table holds integers with D · basic = line · (nonbasic, 1, ε), and D > 0 last. First the free u become
+    basic, by the sparsest rows; then Bland's rule repairs the first negative slack by the first slack that can, until
+    none is or none can.
     """
     n, m = len(rows[0][0]), len(rows)  # slacks are numbered 0..m-1, the unknowns m..m+n-1
     rows = [(*_integers(a, c), strict) for a, c, strict in rows]
-    table = [[*a, c, -int(strict)] for a, c, strict in rows]
-    basic, nonbasic, D = list(range(m)), list(range(m, m + n)), 1
+    table = [[*a, c, -int(strict), 1] for a, c, strict in rows]
+    basic, nonbasic = list(range(m)), list(range(m, m + n))
+
+    def exchange(r, j):
+        _pivot(table, r, j)
+        basic[r], nonbasic[j] = nonbasic[j], basic[r]
 
     for j in range(n):
-        r = next((r for r in range(m) if basic[r] < m and table[r][j]), None)
-        if r is not None:
-            table, D = _pivot(table, D, r, j)
-            basic[r], nonbasic[j] = nonbasic[j], basic[r]
+        slacks = [r for r in range(m) if basic[r] < m and table[r][j]]
+        if slacks:
+            exchange(min(slacks, key=lambda r: sum(map(bool, table[r]))), j)
 
-    while negative := [r for r in range(m) if basic[r] < m and table[r][n:] < [0, 0]]:
+    while negative := [r for r in range(m) if basic[r] < m and table[r][n:-1] < [0, 0]]:
         r = min(negative, key=basic.__getitem__)
         entering = [j for j in range(n) if nonbasic[j] < m and table[r][j] > 0]
         if not entering:
             multipliers = [0] * m
-            multipliers[basic[r]] = D
+            multipliers[basic[r]] = table[r][-1]
             for j in range(n):
                 if nonbasic[j] < m:
                     multipliers[nonbasic[j]] = -table[r][j]
             assert _refutes(rows, multipliers)
             return None
-        j = min(entering, key=nonbasic.__getitem__)
-        table, D = _pivot(table, D, r, j)
-        basic[r], nonbasic[j] = nonbasic[j], basic[r]
+        exchange(r, min(entering, key=nonbasic.__getitem__))
 
     where = {basic[r]: table[r] for r in range(m)}
-    ends = [where[m + j][n:] if m + j in where else (0, 0) for j in range(n)]
+    ends = [where[m + j][n:] if m + j in where else (0, 0, 1) for j in range(n)]
     for k in range(16):
         eps = Fraction(1, 2 ** (2**k) // 2)  # 1, 1/2, 1/8, 1/128, ...: one of them is small enough
-        point = [(real + eps * infinitesimal) / D for real, infinitesimal in ends]
+        point = [(real + eps * infinitesimal) / D for real, infinitesimal, D in ends]
         if _satisfies(rows, point):
             return point
     raise AssertionError("the final table gives no point")
@@ -192,21 +194,19 @@ def _integers(a, c):
     return a, c
 
 
-def _pivot(table, D, r, j):
-    """Exchange basic variable r and nonbasic variable j; the divisions are exact, as entries are minors."""
-    pivot_row, p = table[r], table[r][j]
-    sign = 1 if p > 0 else -1
-    after = []
-    for i, row in enumerate(table):
-        if i == r:
-            new = [-entry * sign for entry in row]
-            new[j] = D * sign
-        else:
-            factor = row[j]
-            new = [(p * x - factor * y) // D * sign for x, y in zip(row, pivot_row, strict=True)]
-            new[j] = factor * sign
-        after.append(new)
-    return after, abs(p)
+def _pivot(table, r, j):
+    """Exchange basic variable r and nonbasic variable j, in lines without a common factor."""
+    size, sign = abs(table[r][j]), 1 if table[r][j] > 0 else -1
+    solved = [-sign * entry for entry in table[r]]  # for what becomes basic
+    solved[j], solved[-1] = sign * table[r][-1], size
+    table[r] = solved
+    for i, line in enumerate(table):
+        factor = line[j]
+        if i != r and factor:
+            new = [size * x + factor * y for x, y in zip(line, solved, strict=True)]
+            new[j], new[-1] = factor * solved[j], size * line[-1]
+            common = math.gcd(*new)
+            table[i] = [entry // common for entry in new]
 
 
 def _satisfies(rows, point):

@@ -34,6 +34,16 @@ def settings() -> dict[str, dict[str, str]]:
     return found | {f"{n} threads": dict.fromkeys(THREADS, str(n)) for n in (1, 2, 4)}
 
 
+def at_once(every: dict[str, dict[str, str]], names: list[str]) -> dict[str, dict[str, str]]:
+    """Return one environment with all these settings, which must not contradict each other."""
+    joint: dict[str, str] = {}
+    for name in names:
+        for variable, value in every[name].items():
+            if joint.setdefault(variable, value) != value:
+                sys.exit(f"--together: {name} needs {variable}={value}, but it is {joint[variable]} already")
+    return {", ".join(names): joint}
+
+
 def removable_features() -> list[str]:
     """Return the features of this processor that numpy uses where they exist, but can do without."""
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
@@ -67,12 +77,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("paths", nargs="*", default=["tests"])
     parser.add_argument("--only", action="append", default=[], help="settings whose name contains this")
+    parser.add_argument("--together", action="store_true", help="one run with all these settings, instead of one each")
     parser.add_argument("--cache", type=Path, help="folder for compiled code; by default one that is thrown away")
     chosen, pytest_options = parser.parse_known_args()
     every = settings()
     wanted = [name for name in every if not chosen.only or any(part in name for part in chosen.only)]
     if not wanted:
         parser.error(f"--only must match one of {', '.join(every)}, got {chosen.only}")
+    if chosen.together:
+        every, wanted = at_once(every, wanted), [", ".join(wanted)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in wanted:

@@ -22,6 +22,7 @@ from labelproof.foundation import on_ray
 from labelproof.foundation.engines import of_blocks
 from labelproof.proof.stretch_store import ARRAYS
 from labelproof.search import engines
+from labelproof.search import in_parts as verdicts_in_parts
 from labelproof.stretching import in_parts
 from labelproof.training import dense_svm
 from labelproof.training.svm_blocks import solutions
@@ -85,8 +86,13 @@ def test_what_a_task_raises_is_raised_as_if_it_were_here():
     def refuse(asked, block, n_jobs, advance):
         raise DataFormatError(f"{asked}: expected another block than {block}")
 
+    def need_too_much(asked, block, n_jobs, advance):
+        raise MemoryError("no room for a block")
+
     with pytest.raises(DataFormatError, match=r"^all: expected another block than \[1\]$"):
         list(of_blocks(refuse, "all", [[1], [2]], "ray", n_blocks=2))
+    with pytest.raises(MemoryError, match=r"^no room for a block$"):
+        list(of_blocks(need_too_much, "all", [[1]], "ray", n_blocks=1))
 
 
 @pytest.mark.usefixtures("cluster")
@@ -121,6 +127,29 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(home, monkey
     words = ("verify", home / "W.npz", "-l", home / "Y.npy", "-o", home / "cli", "--part-size", 30)
     assert run(*words, "--engine", "ray").exit_code == 0
     assert content(home / "cli") == content(home / "local")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_kept_verdicts_are_those_of_threads_also_when_a_worker_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(verdicts_in_parts, "part_size_of", lambda _: 30)
+    decide, killed = engines._evidence, tmp_path / "killed"
+
+    def dying(question, block, n_jobs, advance):
+        if not killed.exists():
+            killed.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return decide(question, block, n_jobs, advance)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "_evidence", dying)
+        lp.verify(WEIGHT, SETS, engine="ray", keep=tmp_path / "ray")
+    lp.verify(WEIGHT, SETS, keep=tmp_path / "local")
+    (far,), (near,) = ((tmp_path / name).iterdir() for name in ("ray", "local"))
+    assert far.name == near.name
+    assert content(far) == content(near)
+    assert len(content(far)) == 11
+    monkeypatch.setattr(engines, "_evidence", None)  # there is nothing left to decide
+    assert lp.verify(WEIGHT, SETS, keep=tmp_path / "ray").status.tolist() == lp.load_parts(near, WEIGHT).status.tolist()
 
 
 @pytest.mark.usefixtures("cluster")

@@ -2,17 +2,19 @@
 
 from experiments.options import Places, parsed
 from experiments.rows import read_rows
-from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii
+from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii, variants, widths
 from experiments.summary import write_summary
 
-PARTS = ("arrangements", "radii", *grid.TASKS)
+PARTS = ("arrangements", "radii", "stored", *grid.TASKS, "variants", "widths")
 
 
 def main(words: list[str] | None = None) -> None:
     """Run the parts that are asked for, then write the page from all that is stored."""
     options = parsed("sigmoid_bottleneck", PARTS, words)
     places = Places("sigmoid_bottleneck", options.out)
-    regions, runs = places.results / "radii.jsonl", places.results / "grid.jsonl"
+    regions, runs, wide, varied, stored = (
+        places.results / f"{name}.jsonl" for name in ("radii", "grid", "widths", "variants", "stored")
+    )
     if "arrangements" in options.only:
         arrangements.draw_counts(places.picture("counts"))
         arrangements.draw_cyclic(places.picture("cyclic"))
@@ -22,12 +24,20 @@ def main(words: list[str] | None = None) -> None:
     names = tuple(name for name in grid.TASKS if name in options.only)
     if names:
         grid.run(runs, names, smoke=options.smoke)
-    rows, found = read_rows(regions), grid.results(runs)
+    if "stored" in options.only:
+        variants.run_stored(stored, smoke=options.smoke)
+    if "variants" in options.only:
+        variants.run(varied, smoke=options.smoke)
+    if "widths" in options.only:
+        widths.run(wide, smoke=options.smoke)
+    rows, found, needed = read_rows(regions), grid.results(runs), widths.needed(wide)
+    if len(needed) > 2:
+        widths.draw(needed, places.picture("widths"))
     if rows:
         radii.draw(rows, places.picture("radii"))
     for name, heads in found.items():
         grid_picture.draw(heads, places.picture(name), name)
-    page.write(places.page, rows, found)
+    page.write(places.page, rows, found, needed, variants.results(varied), read_rows(stored))
     write_summary(places.page.parent)
 
 

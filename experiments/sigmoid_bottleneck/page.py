@@ -5,38 +5,67 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
+from experiments.pages import Claim, claim_table, provenance, table, write_page
 from experiments.rows import Row
-from experiments.sigmoid_bottleneck import arrangements, radii
-from experiments.sigmoid_bottleneck.grid import HEADS, TASKS, WIDTHS, epochs_to, share
+from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
+from experiments.sigmoid_bottleneck.grid import (
+    BANDS,
+    HEADS,
+    MOST_SETS,
+    MOST_TOPK,
+    PATIENCE,
+    TASKS,
+    TERMS,
+    WIDTHS,
+    share,
+)
+from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
+from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
 COMMAND = "python -m experiments.sigmoid_bottleneck"
 Results = dict[str, dict[str, dict[int, list[RunRecord]]]]
 OPEN = (
-    "Figure 5 with the CNN and with a frozen sentence encoder; MeSH with all labels; Gene Ontology of yeast genes.",
-    "Label order, learned nodes, float64, top-k as the decision rule, sets of more than k labels, rare labels.",
+    "Figure 5 with the CNN and with a frozen sentence encoder; MeSH with all labels.",
     "MIMIC-III, BioASQ and OpenImages, which were not available.",
-    "A rule for the width that a data set needs, from its number of labels and of active labels.",
 )
 
 
-def write(path: Path, rows: list[Row], found: Results) -> None:
+def write(
+    path: Path,
+    rows: list[Row],
+    found: Results,
+    needed: list[widths.Needed],
+    variant_runs: dict[str, list[RunRecord]],
+    stored: list[Row],
+) -> None:
     """Write the page."""
+    plain = found.get(variants.TASK, {}).get("dft", {}).get(variants.WIDTH, [])
     records = [
         record for heads in found.values() for widths in heads.values() for some in widths.values() for record in some
     ]
     missing = [f"Figure 5 on {name}: {text}" for name, text in _coverage(found).items() if text] + list(OPEN)
+    grid_claims = [claim for name in TASKS for claim in claims_of(name, found.get(name, {}))]
     parts = {
-        "claims": claim_table([*_small_claims(rows), *_grid_claims(found)]),
+        "claims": claim_table([*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]),
+        "widths": widths.section(needed, "pictures/sigmoid_bottleneck_widths.png"),
+        "variants": variants.section(variant_runs, plain),
+        "stored": variants.stored_section(stored),
+        "rule": RULE,
         "counts": table(
             ["features d", "log₁₀ of the share"], [(d, f"{value:.4g}") for d, value in arrangements.count_table()]
         ),
         "radius_protocol": _radius_protocol(rows),
         "radii": _radii(rows),
+        "patience": str(PATIENCE),
+        "terms": f"{TERMS:,}",
+        "most_sets": f"{MOST_SETS:,}",
+        "most_topk": str(MOST_TOPK),
         "figure5": _figure5(found),
         "missing": "\n".join(f"- {line}" for line in missing),
-        "provenance": provenance([*rows, *records], COMMAND),
+        "provenance": provenance(
+            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND
+        ),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
@@ -70,87 +99,9 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
         shrinks = all(b <= a for a, b in pairwise(alone))
         grows = all(b > a for a, b in zip(alone, slack, strict=True))
         text = f"k = {k}: radii shrink from n = {sizes[0]} to {sizes[-1]}, and 16 learnable columns make them larger"
-        claims.append(Claim.judged(text, "yes", said, shrinks and grows))
+        n_seeds = len({row["setting"]["seed"] for row in rows})
+        claims.append(Claim(text, "yes", said, seen(shrinks and grows, n_seeds), n_seeds))
     return claims
-
-
-def _grid_claims(found: Results) -> list[Claim]:
-    claims = []
-    for name in TASKS:
-        heads = found.get(name, {})
-        claims += [
-            _below(
-                f"{name}: the bottleneck can never predict some test sets for d < 200, more as d falls",
-                heads,
-            ),
-            _all_argmaxable(f"{name}: the DFT head can predict (nearly) all of them", heads),
-            _better(f"{name}: the DFT head has a better F1@k for d < 200", heads, "dft", "bottleneck"),
-            _better(
-                f"{name}: also compared with a bottleneck with the k/n start (not in the paper)",
-                heads,
-                "dft",
-                "bottleneck, k/n start",
-            ),
-            _better(
-                f"{name}: also compared with one that has as many features (not in the paper)",
-                heads,
-                "dft",
-                "bottleneck, as many features",
-            ),
-            _faster(f"{name}: the DFT head needs fewer epochs to reach the bottleneck's best F1@k", heads),
-        ]
-    return claims
-
-
-def _means(heads: dict[str, dict[int, list[RunRecord]]], head: str, value: Any) -> dict[int, float]:
-    return {width: statistics.fmean(map(value, runs)) for width, runs in sorted(heads.get(head, {}).items())}
-
-
-def _f1(record: RunRecord) -> float:
-    return float(record.measured["f1@k"])
-
-
-def _below(text: str, heads: dict[str, dict[int, list[RunRecord]]]) -> Claim:
-    shares = _means(heads, "bottleneck", share)
-    few = [value for width, value in shares.items() if width < 200]
-    if len(few) < 2:
-        return Claim(text, "yes", "–", NOT_RUN)
-    said = ", ".join(f"d = {width}: {value:.1%}" for width, value in shares.items())
-    return Claim.judged(text, "yes", said, few[0] < 1 and all(a <= b for a, b in pairwise(few)))
-
-
-def _all_argmaxable(text: str, heads: dict[str, dict[int, list[RunRecord]]]) -> Claim:
-    shares = _means(heads, "dft", share)
-    if not shares:
-        return Claim(text, "yes", "–", NOT_RUN)
-    return Claim.judged(text, "yes", f"at least {min(shares.values()):.2%}", min(shares.values()) > 0.99)
-
-
-def _better(text: str, heads: dict[str, dict[int, list[RunRecord]]], one: str, other: str) -> Claim:
-    ours, theirs = _means(heads, one, _f1), _means(heads, other, _f1)
-    both = [width for width in ours if width in theirs and width < 200]
-    if not both:
-        return Claim(text, "yes" if other == "bottleneck" else "–", "–", NOT_RUN)
-    said = ", ".join(f"d = {width}: {ours[width]:.3f} and {theirs[width]:.3f}" for width in both)
-    return Claim.judged(
-        text, "yes" if other == "bottleneck" else "–", said, all(ours[width] > theirs[width] for width in both)
-    )
-
-
-def _faster(text: str, heads: dict[str, dict[int, list[RunRecord]]]) -> Claim:
-    """Compare epochs until the bottleneck's own best validation F1@k, seed by seed; never is more than all."""
-    said, verdicts = [], []
-    for width in sorted(set(heads.get("bottleneck", {})) & set(heads.get("dft", {}))):
-        pairs = []
-        for record in heads["bottleneck"][width]:
-            target = max(record.measured["epochs"])
-            other = next((one for one in heads["dft"][width] if one.seed == record.seed), None)
-            if other is not None:
-                pairs.append((epochs_to(record, target), epochs_to(other, target)))
-        if pairs:
-            said.append(f"d = {width}: " + ", ".join(f"{a} → {b or 'never'}" for a, b in pairs))
-            verdicts += [b is not None and a is not None and b < a for a, b in pairs]
-    return Claim.judged(text, "yes", "; ".join(said) or "–", all(verdicts) if verdicts else None)
 
 
 def _radius_protocol(rows: list[Row]) -> str:
@@ -193,26 +144,27 @@ def _coverage(found: Results) -> dict[str, str]:
 def _figure5(found: Results) -> str:
     parts = []
     for name, heads in found.items():
-        lines = []
-        for head in HEADS:
-            for width, some in sorted(heads.get(head, {}).items()):
-                shares, scores = [share(one) for one in some], [_f1(one) for one in some]
-                lines.append(
-                    [
-                        f"{head}, d = {width}",
-                        len(some),
-                        _spread([100 * value for value in shares], 2),
-                        _spread(scores, 4),
-                        f"{some[0].parameters:,}",
-                        f"{statistics.fmean(one.epochs for one in some):.0f}",
-                        f"{statistics.fmean(one.seconds for one in some):.0f}",
-                    ]
-                )
-        head_row = ["head", "seeds", "% can be predicted", "F1@k", "parameters", "epochs", "seconds"]
-        parts += [f"### {name}", "", f"![{name}](pictures/sigmoid_bottleneck_{name}.png)", "", table(head_row, lines)]
+        some = next(iter(next(iter(heads.values())).values()))[0]
+        about = f"{some.data['examples']:,} examples, {some.data['labels']:,} labels."
+        columns = ["head", "seeds", "% can be predicted", "% top k", "% beyond k", "F1@k"]
+        columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "seconds"]
+        lines = [
+            _line(f"{head}, d = {width}", runs) for head in HEADS for width, runs in sorted(heads.get(head, {}).items())
+        ]
+        picture = f"![{name}](pictures/sigmoid_bottleneck_{name}.png)"
+        parts += [f"### {name}", "", about, "", picture, "", table(columns, lines)]
     return "\n".join(parts) or "No run is stored yet."
 
 
-def _spread(values: list[float], digits: int) -> str:
-    text = f"{statistics.fmean(values):.{digits}f}"
-    return text if len(values) < 2 else f"{text} ± {statistics.stdev(values):.{digits}f}"
+def _line(title: str, runs: list[RunRecord]) -> list[Any]:
+    """Return the row of one head and width."""
+    return [
+        title,
+        len(runs),
+        *(spread_text([100 * value(one) for one in runs], 2) for value in (share, of("topk"), of("beyond"))),
+        spread_text([f1(one) for one in runs], 4),
+        *(f"{statistics.fmean(one.measured['average precision'][band] for one in runs):.4f}" for band in BANDS),
+        f"{runs[0].parameters:,}",
+        f"{statistics.fmean(one.epochs for one in runs):.0f}",
+        f"{statistics.fmean(one.seconds for one in runs):.0f}",
+    ]

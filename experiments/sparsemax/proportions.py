@@ -87,8 +87,13 @@ def _predict(features: np.ndarray, targets: np.ndarray, new: np.ndarray, alpha: 
 
 def mean_of(rows: list[Row], value: str, **setting: Any) -> float | None:
     """Return the mean over seeds of a value, for some settings."""
-    values = [row["result"][value] for row in rows if setting.items() <= row["setting"].items()]
+    values = values_of(rows, value, **setting)
     return statistics.fmean(values) if values else None
+
+
+def values_of(rows: list[Row], value: str, **setting: Any) -> list[float]:
+    """Return a value of every seed, for some settings."""
+    return [row["result"][value] for row in rows if setting.items() <= row["setting"].items()]
 
 
 def draw(rows: list[Row], path: Path) -> None:

@@ -82,6 +82,60 @@ def test_a_part_of_kernels_refuses_to_be_called_by_python():
         doubled(3)
 
 
+def test_no_machine_code_is_made_of_a_part_of_kernels():
+    @compiled_part()
+    def smallest(values):
+        least = values[0]
+        for value in values:
+            least = min(least, value)
+        return least
+
+    @compiled_part()
+    def range_of(values):
+        return smallest(-values) + smallest(values)
+
+    @compiled()
+    def kernel(values):
+        return range_of(values) + smallest(values)
+
+    assert kernel(np.array([3.0, 1.0, 2.0])) == -1.0
+    libraries = [next(iter(one.overloads.values())).library for one in (smallest, range_of, kernel)]
+    assert [type(library).__name__ for library in libraries] == ["Part", "Part", "JITCodeLibrary"]
+
+
+def test_other_kernels_of_the_process_are_compiled_as_before():
+    import numba
+
+    @compiled_part()
+    def tripled(x):
+        return 3 * x
+
+    @compiled()
+    def kernel(x):
+        return tripled(x)
+
+    assert kernel(2) == 6
+    others = numba.njit(lambda x: x + 4)
+    assert others(1) == 5
+    assert type(others.overloads[others.signatures[0]].library).__name__ == "JITCodeLibrary"
+
+
+def test_a_part_that_cannot_be_compiled_leaves_the_compiler_as_it_was():
+    import numba
+
+    @compiled_part()
+    def broken(x):
+        return x.no_such_thing
+
+    @compiled()
+    def kernel(x):
+        return broken(x)
+
+    with pytest.raises(numba.TypingError):
+        kernel(2)
+    assert compiled()(lambda x: x + 5)(1) == 6
+
+
 def test_a_plain_array_is_not_copied():
     array = np.zeros((2, 3))
     assert plain(array) is array

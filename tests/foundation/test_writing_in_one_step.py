@@ -9,7 +9,7 @@ import time
 import pytest
 
 from labelproof.foundation import writing
-from labelproof.foundation.writing import recover, replacing, replacing_path, write_folder, write_text
+from labelproof.foundation.writing import recover, remove_folder, replacing, replacing_path, write_folder, write_text
 
 
 def names(folder):
@@ -93,6 +93,26 @@ def test_drafts_of_dead_processes_go_after_a_day_and_no_others(tmp_path):
         os.utime(path, (long_ago, long_ago))
     write_text(tmp_path / "a", "new")
     assert names(tmp_path) == sorted(["a", young.name, other.name])
+
+
+def test_a_folder_is_removed_as_a_whole(tmp_path, monkeypatch):
+    place = tmp_path / "folder"
+    remove_folder(place)  # which is not there
+    write_folder(place, write_one("old"), may_replace=always, what="one")
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.shutil, "rmtree", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            remove_folder(place)
+    (draft,) = names(tmp_path)  # of which nobody reads anything
+    assert draft.startswith(".folder.")
+    assert draft.endswith(".part")
+    write_folder(place, write_one("new"), may_replace=always, what="one")
+    remove_folder(place)
+    assert names(tmp_path) == [draft]
 
 
 def test_a_folder_is_replaced_as_a_whole(tmp_path):

@@ -161,3 +161,41 @@ def test_one_set_is_read_in_ascending_order():
 def test_an_array_must_hold_one_column_for_each_label_and_zeros_and_ones(labels, message):
     with pytest.raises(ValueError, match=message):
         read_label_sets(labels, 4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([[0, 2], [], (1,)], [[0, 2], [], [1]]),
+        ([[2, 0]], [[0, 2]]),
+        ([np.array([2, 0]), [1]], [[0, 2], [1]]),
+        ([[np.int32(1), 0]], [[0, 1]]),
+        ([], []),
+        ([[], []], [[], []]),
+        ([range(2)], [[0, 1]]),
+    ],
+)
+def test_lists_are_read_the_same_all_at_once_and_one_by_one(labels, expected):
+    found = read_label_sets(labels, 3)
+    assert [active.tolist() for active in found] == expected
+    assert found.indices.dtype == found.indptr.dtype == np.int64
+    assert found.indptr.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[0], [3]], r"labels\[1\] must hold indices from 0 to 2, got 3"),
+        ([[0], [-1, 1]], r"labels\[1\] must hold indices from 0 to 2, got -1"),
+        ([[0], [1, 1]], r"labels\[1\] must name each label once, got 1 more than once"),
+        ([[0], [True]], r"labels\[1\] must be a list of label indices"),
+        ([[0], [1.0]], r"labels\[1\] must be a list of label indices"),
+        ([[0], [[1]]], r"labels\[1\] must be a list of label indices"),
+        ([[0], "12"], r"labels\[1\] must be a list of label indices"),
+        ([[0], ["1"]], r"labels\[1\] must be a list of label indices"),
+        ([[0], [2**70]], r"labels\[1\] must"),
+    ],
+)
+def test_lists_that_are_no_sets_of_labels_are_refused_by_their_place(labels, message):
+    with pytest.raises(ValueError, match=message):
+        read_label_sets(labels, 3)

@@ -230,6 +230,12 @@ def test_verdicts_without_evidence_are_not_proven(folder):
         ({"n_sets": 0}, DataFormatError, r"run\.json: damaged.* \(n_sets: expected a positive number, got 0\)"),
         ({"n_sets": 2.5}, DataFormatError, r"n_sets: expected a positive number, got 2\.5"),
         ({"part_size": True}, DataFormatError, "part_size: expected a positive number, got True"),
+        ({"n_sets": 10**12}, DataFormatError, "part_size must make at most 1,000,000 parts of 1,000,000,000,000 label"),
+        (
+            {"n_sets": 10**18, "part_size": 10**17},
+            DataFormatError,
+            r"part-000000\.npz: expected 10+ label sets, got 10",
+        ),
         ({"format": "another"}, DataFormatError, "expected version 1 of 'labelproof run', got 1 of 'another'"),
         ({"version": 2}, DataFormatError, "expected version 1 of 'labelproof run', got 2 of"),
         ({"label_names": "abc"}, DataFormatError, "label_names: expected a list of names"),

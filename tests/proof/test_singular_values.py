@@ -78,8 +78,19 @@ def test_the_bound_holds_whatever_is_taken_for_the_factor(family, off, monkeypat
         assert is_lower_bound(bound, exact(matrix))
 
 
-@pytest.mark.parametrize("n", [2, 9, 60])
-def test_the_bound_allows_for_the_rounding_of_both_products(n):
+@pytest.mark.parametrize("panel", [1, 2, 3, 64])
+def test_all_that_a_wrong_factor_leaves_is_counted_in_panels_of_any_width(panel, monkeypatch):
+    K = stack(random_matrix, 7, 5)
+    L = np.tril(stack(random_matrix, 7, 5)[::-1])
+    monkeypatch.setattr(conflicts, "_factor", lambda _: L)
+    monkeypatch.setattr(conflicts, "PANEL", panel)
+    left = np.linalg.norm(K @ K.transpose(0, 2, 1) - L @ L.transpose(0, 2, 1), axis=(1, 2))
+    assert _least_square(K)[0] == pytest.approx(-1.01 * left, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "panel"), [(2, 64), (9, 64), (60, 64), (60, 7), (130, 64)])
+def test_the_bound_allows_for_the_rounding_of_both_products(n, panel, monkeypatch):
+    monkeypatch.setattr(conflicts, "PANEL", panel)
     K = stack(random_matrix, n, 5)
     bounds, L = _least_square(K)
     s = 8 * relative_error(n) * (K**2).sum(axis=(1, 2))

@@ -27,14 +27,15 @@ def test_every_verdict_of_a_short_campaign_is_true():
     code, text = ran("--cases", 8 * N_COMBINATIONS, "--seed", 20)
     assert code == 0, text
     *_, total, _ = text.splitlines()
-    argmaxable, unargmaxable, undecided, wrong = (int(n.replace(",", "")) for n in total.split()[1:])
-    assert argmaxable + unargmaxable + undecided == 8 * N_COMBINATIONS
+    argmaxable, unargmaxable, only_proven, undecided, wrong = (int(n.replace(",", "")) for n in total.split()[1:])
+    assert argmaxable + unargmaxable + only_proven + undecided == 8 * N_COMBINATIONS
+    assert only_proven < N_COMBINATIONS
     assert min(argmaxable, unargmaxable) > 100
     assert wrong == 0
     assert undecided < N_COMBINATIONS
-    for line in text.splitlines():  # only regions that touch a ball may be left open
+    for line in text.splitlines():  # only what touches a ball may be left open, by the verifier or by the oracle
         if line.startswith(campaign.RULES) and not any(f"  {name}  " in line for name in campaign.ROUND):
-            assert line.split()[-2] == "0", line
+            assert line.split()[-3:] == ["0", "0", "0"], line
 
 
 def test_a_wrong_verdict_is_told_with_the_way_to_repeat_it(monkeypatch):
@@ -65,7 +66,14 @@ def test_an_undecided_set_is_counted_and_not_wrong(monkeypatch):
     monkeypatch.setattr(campaign, "WEIGHTS", [lambda *_: np.array([[1.0, 1.0], [1.0, 1.0 + 2**-52], [1.0, -1.0]])])
     code, text = ran("--cases", 8 * N_COMBINATIONS)
     assert code == 0
-    assert int(text.splitlines()[-2].split()[3]) > 0
+    assert int(text.splitlines()[-2].split()[4]) > 0
+
+
+def test_a_verdict_on_which_the_oracle_is_silent_is_only_proven(monkeypatch):
+    monkeypatch.setattr(campaign, "is_argmaxable", lambda *_, **__: None)
+    code, text = ran("--cases", 8, "--seed", 3)
+    assert code == 0
+    assert text.splitlines()[-2].split() == ["all", "0", "0", "8", "0", "0"]
 
 
 def test_a_case_depends_on_its_seed_and_number_only():
@@ -114,7 +122,7 @@ def test_runs_of_a_seed_add_up_in_their_record(tmp_path):
     kept = json.loads(path.read_text())
     assert {seed: counts["cases"] for seed, counts in kept.items()} == {"5": 24, "6": 8}
     counts = kept["5"]
-    assert counts["argmaxable"] + counts["unargmaxable"] + counts["undecided"] == 24
+    assert sum(counts[outcome] for outcome in campaign.OUTCOMES) == 24
     assert counts["wrong"] == 0
     _, text = ran("--cases", 24, "--seed", 5)
     found = [int(n.replace(",", "")) for n in text.splitlines()[-2].split()[1:]]

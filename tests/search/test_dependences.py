@@ -9,7 +9,7 @@ from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import make_layer
 from labelproof.search import dependences, propose
 from labelproof.search.dependences import RowSample
-from labelproof.search.propose import search_system
+from labelproof.search.systems import search_system
 
 RNG = np.random.default_rng(0)
 GAUSSIAN = RNG.normal(size=(400, 30))

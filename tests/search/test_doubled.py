@@ -13,7 +13,7 @@ from labelproof.proof.regions import make_layer
 from labelproof.search import doubled, engine, time_limits
 from labelproof.search.doubled import DoubledRows, search_doubled
 from labelproof.search.doubled_kernels import doubled_products
-from labelproof.search.propose import search_system
+from labelproof.search.systems import search_system
 from labelproof.search.time_limits import OutOfTimeError
 from labelproof.theory.dft import dft_matrix
 

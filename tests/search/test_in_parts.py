@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import labelproof as lp
 from labelproof.errors import DataFormatError
+from labelproof.proof import parts
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.search import engines, in_parts, whitened
 from labelproof.search.findings import join
@@ -175,6 +176,13 @@ def test_a_part_of_other_label_sets_is_refused_and_can_be_computed_anew(whole, t
 def test_wrong_arguments_are_refused_before_anything_is_written(options, what, tmp_path):
     with pytest.raises(ValueError, match=what):
         lp.verify_in_parts(WEIGHT, SETS, tmp_path / "r", **options)
+    assert not (tmp_path / "r").exists()
+
+
+def test_more_parts_than_can_be_read_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_PARTS", 3)
+    with pytest.raises(ValueError, match=f"part_size must make at most 3 parts of {len(SETS)} label sets, got 5 in"):
+        lp.verify_in_parts(WEIGHT, SETS, tmp_path / "r", part_size=5)
     assert not (tmp_path / "r").exists()
 
 

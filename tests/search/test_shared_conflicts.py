@@ -9,8 +9,8 @@ from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import make_layer
 from labelproof.search import engine
-from labelproof.search.propose import search_system
 from labelproof.search.shared_conflicts import settle_together
+from labelproof.search.systems import search_system
 
 RNG = np.random.default_rng(0)
 GAUSSIAN = RNG.normal(size=(300, 6))

@@ -13,6 +13,7 @@ from labelproof.search import active_set_kernels, engine, few_features, many_bit
 from labelproof.search.findings import Finding
 from labelproof.search.least_norm import Box, nearest_point
 from labelproof.search.scaled_points import ScaledPoints
+from labelproof.search.systems import search_system
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, stop_after, time_left
 from labelproof.theory.dft import dft_matrix
 
@@ -171,7 +172,7 @@ def test_points_of_few_columns_are_given_up_at_the_deadline(clock):
 
 def searched(weight, active, deadline):
     layer = make_layer(weight)
-    system = propose.search_system(layer)
+    system = search_system(layer)
     sets = read_label_sets([active], layer.n_labels)
     return propose.search_one(layer, system, sets, np.empty(0, np.int64), deadline)
 
@@ -202,7 +203,7 @@ def test_a_search_is_given_up_within_a_slice_of_its_deadline(clock, monkeypatch)
 
 def test_extended_rows_are_built_in_as_many_attempts_as_it_takes(clock):
     layer = make_layer(gaussian(100, 4), bias=gaussian(100), domain="nonnegative")
-    system = propose.search_system(layer)
+    system = search_system(layer)
     rows, whole = (many_bits.ExtendedRows(layer, system) for _ in range(2))
     whole.build(math.inf)
     clock.seconds_a_look = 1.0
@@ -220,7 +221,7 @@ def test_extended_rows_are_built_in_as_many_attempts_as_it_takes(clock):
 
 def test_a_matrix_whose_inverse_takes_too_long_is_not_inverted(clock, monkeypatch):
     layer = make_layer(gaussian(30, 20))
-    rows = many_bits.ExtendedRows(layer, propose.search_system(layer))
+    rows = many_bits.ExtendedRows(layer, search_system(layer))
     active, start = np.arange(5), np.arange(10)
     outcome, *_ = many_bits.search_extended(rows, 384, active, start, deadline_after(1.0))
     assert outcome in {0, 1}

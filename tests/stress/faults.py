@@ -1,9 +1,9 @@
 """Let commands fail at chosen moments, go on, and compare with a run that nothing disturbed.
 
 A command runs in a forked process. Its *moments* are the calls that open a file for writing, rename, link or remove:
-the process is killed (SIGKILL), or interrupted (Ctrl-C), just before the one that was chosen, or after a time; or no
-file may grow beyond a size, as on a full disk. Then what is left must be sound, and the command given again must end
-as it would have.
+the process is killed (SIGKILL), interrupted (Ctrl-C) or out of memory just before the one that was chosen, or killed
+after a time; or no file may grow beyond a size, as on a full disk. Then what is left must be sound, and the command
+given again must end as it would have.
 """
 
 import hashlib
@@ -31,7 +31,8 @@ from labelproof.foundation.writing import recover
 
 __all__ = ["WAYS", "Job", "Undisturbed", "campaign", "moments", "trial", "undisturbed"]
 
-WAYS = ("kill", "interrupt", "full disk", "kill after a time")
+AT_A_MOMENT = ("kill", "interrupt", "out of memory")
+WAYS = (*AT_A_MOMENT, "full disk", "kill after a time")
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
 PATIENCE = 300.0
 SECONDS = re.compile(r"[\d.,]+ (s|seconds|ms)\b")
@@ -49,6 +50,7 @@ class Job:
     begun: tuple[str, ...] = ()  # if any of these is there, the command goes on with --resume
     may_lack: tuple[str, ...] = ()  # files that may be absent from what is left, beside the others
     may_go: tuple[str, ...] = ()  # files of before that may be gone, beside the others
+    in_parts: bool = False  # finished files of the results may be there before the others
     trains: bool = False  # or runs a trained model
 
     def again(self) -> list[str]:
@@ -125,7 +127,7 @@ def undisturbed(job: Job, folder: Path) -> Undisturbed:
 
 def moments(way: str, run: Undisturbed, number: int, rng: np.random.Generator) -> Iterator[int]:
     """Yield moments of a run, all of them if there are no more than a number."""
-    last = run.moments if way in ("kill", "interrupt") else 1000
+    last = run.moments if way in AT_A_MOMENT else 1000
     if last <= number:
         yield from range(1, last + 1)
     else:
@@ -159,9 +161,9 @@ def _fault_of_end(way: str, code: int, said: str) -> str:
     if way == "interrupt" and code != 0:
         fine = code == 130 and said.rstrip().splitlines()[-1].startswith("interrupted: ")
         return "" if fine else f"Ctrl-C ended with {code}: {said[-300:]}"
-    if way == "full disk" and code != 0:
+    if way in ("full disk", "out of memory") and code != 0:
         fine = code == 2 and said.rstrip().splitlines()[-1].startswith("error: ") and "Traceback" not in said
-        return "" if fine else f"a full disk ended with {code}: {said[-300:]}"
+        return "" if fine else f"{way} ended with {code}: {said[-300:]}"
     return ""
 
 
@@ -172,6 +174,9 @@ def _fault_of_rest(job: Job, run: Undisturbed, work: Path) -> str:
     if job.begun:
         wrong = [name for name, value in left.items() if value == "torn"]
         return f"torn: {', '.join(wrong)}" if wrong else ""
+    if job.in_parts:
+        wrong = [name for name, value in left.items() if value != run.after.get(name)]
+        return f"neither absent nor as after: {', '.join(wrong)}" if wrong else ""
     if left == run.before or not _difference(left, run.after):
         return ""
     lacking = [{name: value for name, value in run.after.items() if name not in job.may_lack}]
@@ -273,7 +278,9 @@ def _hook(root: str, counted: list[int], fault: Any) -> Callable[[str, tuple[Any
         if not os.path.abspath(os.fspath(path)).startswith(root):
             return
         counted[0] += 1
-        if fault is not None and counted[0] == fault[1] and fault[0] in ("kill", "interrupt"):
+        if fault is not None and counted[0] == fault[1] and fault[0] in AT_A_MOMENT:
+            if fault[0] == "out of memory":
+                raise MemoryError
             if fault[0] == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             signal.raise_signal(signal.SIGINT)

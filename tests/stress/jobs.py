@@ -25,6 +25,8 @@ def jobs() -> list[Job]:
     return [
         Job("data convert", _write_data, ("data", "convert", "data.jsonl", "out.parquet"), "out.parquet"),
         Job("data convert, names", _convert_before, _TWO_FILES, "out", may_lack=_SVM, may_go=_SVM),
+        Job("verify to a folder", _write_layer, _VERIFY, "verdicts", in_parts=True),
+        Job("verify to a file", _write_layer, (*_VERIFY[:4], "-o", "verdicts.npz"), "verdicts.npz"),
         Job("stretch", _write_layer, _STRETCH, "stretch.npz"),
         Job("audit weights", _audit_before, _AUDIT, "audit", may_lack=report),
         Job("report", _audit_before, ("report", "audit", "-o", "report.html"), "report.html"),
@@ -46,6 +48,7 @@ _TWO_FILES = ("data", "convert", "data.jsonl", "out/x.svm")
 _PREDICT = ("predict", "model", "data.jsonl")
 _TUNE = ("tune", "--model", "model", "--data", "data.jsonl", "--part", "valid")
 _AUDIT = ("audit", "layer.npz", "--labels", "sets.txt", "--features", "features.npy", "--explain", "0", "-o", "audit")
+_VERIFY = ("verify", "layer.npz", "--labels", "sets.txt", "-o", "verdicts", "--part-size", "1")
 _RECIPE = ("train", "--data", "data.jsonl", "-o", "run", "--budget", "fast")
 _SWEEP = ("train", "config.yaml", "-o", "run", "--seeds", "2", "trainer.epochs=2")
 _STRETCH = ("stretch", "layer.npz", "--labels", "sets.txt", "--features", "features.npy", "-o", "stretch.npz")

@@ -44,6 +44,7 @@ def readers() -> Iterator[Reader]:
     yield Reader("labels.csv", _text("a,b,c,d\n1,0,0,1\n0,0,1,0\n"), _labels)
     yield Reader("labels.npz", lambda p: scipy.sparse.save_npz(p, scipy.sparse.csr_matrix(np.eye(4))), _labels)
     yield Reader("verdicts.npz", lambda p: _verified().save(p), _check_verdicts)
+    yield Reader("run.json", _run_of_parts, _check_parts)
     yield Reader("stretch.npz", lambda p: _stretched().save(p), _check_stretch)
     yield Reader("rule.json", lambda p: _rule().save(p), load_rule)
     yield Reader("config.yaml", _text(CONFIG), read_config)
@@ -100,6 +101,18 @@ def _verified() -> Any:
 
 def _check_verdicts(path: Path) -> None:
     lp.load_verification(path, WEIGHT, bias=BIAS).check(n_jobs=1)
+
+
+def _run_of_parts(path: Path) -> None:
+    lp.verify_in_parts(WEIGHT, SETS, path.parent / "parts", bias=BIAS, part_size=2, n_jobs=1)
+    path.write_bytes((path.parent / "parts" / "run.json").read_bytes())
+
+
+def _check_parts(path: Path) -> None:
+    folder = path.parent / "parts"
+    folder.mkdir(exist_ok=True)
+    (folder / "run.json").write_bytes(path.read_bytes())
+    lp.load_parts(folder, WEIGHT, bias=BIAS).check(n_jobs=1)
 
 
 def _stretched() -> Any:

@@ -13,7 +13,7 @@ class Row:
     campaign: str
     tried: int = 0
     passed: int = 0
-    worst: float = 0.0  # seconds
+    worst: float = 0.0  # seconds; 0 where nobody measured
     memory: int = 0  # bytes at the peak
     faults: list[str] = field(default_factory=list)
     note: str = ""
@@ -47,8 +47,7 @@ def table(rows: list[Row]) -> str:
     wide = max([len(row.campaign) for row in rows] + [8]) + 2
     lines = [f"{'campaign':<{wide}} {'tried':>8} {'passed':>8} {'lost':>7} {'worst time':>12} {'peak memory':>13}"]
     for row in rows:
-        numbers = (
-            f"{row.tried:>8,} {row.passed:>8,} {row.lost:>7,} {row.worst:>10.2f} s {row.memory / 2**20:>10,.0f} MB"
-        )
+        worst = f"{row.worst:>10.2f} s" if row.worst else f"{'–':>12}"
+        numbers = f"{row.tried:>8,} {row.passed:>8,} {row.lost:>7,} {worst} {row.memory / 2**20:>10,.0f} MB"
         lines.append(f"{row.campaign:<{wide}} {numbers}{f'  {row.note}' if row.note else ''}")
     return "\n".join(lines)

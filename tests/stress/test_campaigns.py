@@ -7,6 +7,7 @@ from pathlib import Path
 
 import faults
 import geometry
+import guided
 import numpy as np
 import pytest
 import soak
@@ -28,7 +29,16 @@ def test_commands_that_fail_at_some_moment_leave_nothing_torn_and_go_on():
     assert ended.returncode == 0, ended.stdout + ended.stderr
     found = [re.fullmatch(r"faults: (.+?) +(\d+) +(\d+) +(\d+) .*", line) for line in ended.stdout.splitlines()]
     assert {row[1]: row.groups()[1:] for row in found if row} == dict.fromkeys(
-        ["data convert", "data convert, names", "stretch", "audit weights", "report"], ("2", "2", "0")
+        [
+            "data convert",
+            "data convert, names",
+            "verify to a folder",
+            "verify to a file",
+            "stretch",
+            "audit weights",
+            "report",
+        ],
+        ("2", "2", "0"),
     )
 
 
@@ -78,6 +88,13 @@ def test_an_explorer_answers_many_clients_at_once():
     assert_all_passed([answers], 20)
 
 
+def test_a_reader_is_fuzzed_along_the_lines_that_run():
+    pytest.importorskip("atheris")
+    row = guided._one("rule.json", 100)
+    assert_all_passed([row], 100)
+    assert int(row.note.split()[0]) > 50  # branches, of compiled loops none
+
+
 def test_what_is_left_must_be_as_before_or_as_after(tmp_path):
     job = faults.Job("a", lambda: None, (), "out", may_lack=("out/report",), may_go=("out/old",))
     before, after = {"out/a": "1", "out/old": "0"}, {"out/a": "2", "out/report": "3"}
@@ -94,6 +111,16 @@ def test_what_is_left_must_be_as_before_or_as_after(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("left", "is_fine"), [({}, True), ({"out/a": "1"}, True), ({"out/a": "torn"}, False), ({"out/c": "1"}, False)]
+)
+def test_of_results_in_parts_each_must_be_as_after(monkeypatch, tmp_path, left, is_fine):
+    job = faults.Job("a", lambda: None, (), "out", in_parts=True)
+    run = faults.Undisturbed(tmp_path, {}, {"out/a": "1", "out/b": "2"}, 1, 1.0, 1)
+    monkeypatch.setattr(faults, "state_of", lambda _: left)
+    assert (faults._fault_of_rest(job, run, tmp_path) == "") == is_fine
+
+
+@pytest.mark.parametrize(
     ("way", "code", "said", "is_fine"),
     [
         ("kill", -9, "", True),
@@ -102,6 +129,8 @@ def test_what_is_left_must_be_as_before_or_as_after(tmp_path):
         ("interrupt", 1, "Traceback", False),
         ("full disk", 2, "error: a cannot be written", True),
         ("full disk", 1, "Traceback\nerror: a", False),
+        ("out of memory", 2, "error: out of memory", True),
+        ("out of memory", -11, "", False),
     ],
 )
 def test_a_command_must_end_as_it_was_ended(way, code, said, is_fine):
@@ -125,3 +154,4 @@ def test_the_table_counts_what_was_lost():
     row.add("", 0.5, 2**20)
     row.add("no", 0.25)
     assert table([row]).splitlines()[1].split() == ["a", "2", "1", "1", "0.50", "s", "1", "MB"]
+    assert table([Row("b", 1, 1)]).splitlines()[1].split() == ["b", "1", "1", "0", "–", "0", "MB"]

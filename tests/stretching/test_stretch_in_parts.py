@@ -154,7 +154,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(files, measured, mon
         patch.setattr(in_parts, "find_evidence", stop_at_the_second)
         stopped = run(*words(files, verb, output))
     assert stopped.exit_code == 130
-    assert f"interrupted: what is done is kept in {files / '.out.parts'}; the same command goes on" in stopped.stderr
+    assert f"interrupted: what is done is kept in {files / '.out.parts'}; run the same command again" in stopped.stderr
     assert not output.exists()
     assert run(*words(files, verb, output)).exit_code == 0
     assert measured == [PART] * 3

@@ -38,6 +38,24 @@ def test_weights_are_those_of_liblinear(cost, n_features):
         assert bias[j] == pytest.approx(theirs.intercept_[0], abs=2e-5)
 
 
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 31, 33])
+def test_labels_of_a_group_do_not_change_each_other(n_labels):
+    X, Y = a_problem(n_labels=40)
+    together, biases = linear_svms(X, Y[:, :n_labels], 1.0, tolerance=1e-8)
+    for j in range(n_labels):
+        alone, bias = linear_svms(X, Y[:, [j]], 1.0, tolerance=1e-8)
+        np.testing.assert_allclose(together[j], alone[0], atol=1e-5)
+        assert biases[j] == pytest.approx(bias[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_a_rough_solution_is_near_the_best_one(scale):
+    X, Y = a_problem(n=600, n_labels=35)
+    rough, fine = (linear_svms(X * scale, Y, 1.0, tolerance=tolerance) for tolerance in (1e-2, 1e-8))
+    scores = [X * scale @ weight.T.astype(np.float64) + bias for weight, bias in (rough, fine)]
+    np.testing.assert_allclose(*scores, atol=0.05)
+
+
 @pytest.mark.parametrize("cost", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize(("n", "n_features"), [(60, 90), (200, 20)])
 def test_dense_weights_are_those_of_liblinear(cost, n, n_features):

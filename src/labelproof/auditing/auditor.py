@@ -144,7 +144,8 @@ def audit(
     engine
         Where label sets are verified, measured and explained, as for `labelproof.verify`; the rest is done here.
     keep
-        A folder for stretches that are measured, from which the same call goes on; see `labelproof.stretch`.
+        A folder for verdicts and stretches as they are found, from which the same call goes on; see `labelproof.verify`
+        and `labelproof.stretch`.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def audit(
     if real is not None:
         refuse_outside(assumed.domain, found.n_features, real.examples)
     options = {"ties": ties, "radius": radius, "box": box, "n_jobs": n_jobs, "time_limit": time_limit}
-    verifier = _Verifier(found, assumed, {**options, "engine": engine, "progress": progress})
+    verifier = _Verifier(found, assumed, {**options, "engine": engine, "keep": keep, "progress": progress})
     judged = Judged(*distinct_sets(aligned.sets), aligned.sets, aligned.rows, aligned.names)
     v = verifier.verify(judged.distinct)
     how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}

@@ -93,6 +93,7 @@ def audit_index(
     name: str = "the index",
     n_jobs: int | None = None,
     engine: Engine = "local",
+    keep: str | os.PathLike[str] | None = None,
     time_limit: float | None = 60.0,
     progress: bool = False,
 ) -> IndexAudit:
@@ -119,7 +120,7 @@ def audit_index(
         The least share of the queries that must be possible at the largest width.
     name
         Of the index, for people.
-    n_jobs, engine, time_limit, progress
+    n_jobs, engine, keep, time_limit, progress
         As for `labelproof.verify`; the time limit, in seconds, is for one set.
 
     Returns
@@ -148,7 +149,7 @@ def audit_index(
     names = _names("document_names", document_names, len(matrix))
     sets, counts = distinct_sets(every)
     options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "engine": engine, "time_limit": time_limit}
-    options["progress"] = progress
+    options |= {"keep": keep, "progress": progress}
     verifications: dict[int, Verification] = {}
     measured: dict[int, Depths] = {}
     rows: list[AtWidth] = []

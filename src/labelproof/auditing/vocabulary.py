@@ -141,6 +141,7 @@ def audit_vocabulary(
     fail_under: float | None = None,
     n_jobs: int | None = None,
     engine: Engine = "local",
+    keep: str | os.PathLike[str] | None = None,
     time_limit: float | None = 60.0,
     progress: bool = False,
 ) -> VocabularyAudit:
@@ -158,7 +159,7 @@ def audit_vocabulary(
         For how many of the tokens that are never first to name the nearest rivals.
     fail_under
         The least share of the tokens that must be proven able to come first.
-    n_jobs, engine, time_limit, progress
+    n_jobs, engine, keep, time_limit, progress
         As for `labelproof.verify`; the time limit, in seconds, is for one token.
 
     Returns
@@ -182,7 +183,7 @@ def audit_vocabulary(
     found = _layer(model, weight_key)
     names = _names(found, token_names)
     options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "engine": engine, "time_limit": time_limit}
-    options["progress"] = progress
+    options |= {"keep": keep, "progress": progress}
     n = found.n_labels
     v = verify(found.weight, LabelSets(n, np.arange(n + 1), np.arange(n)), bias=found.bias, **options)
     groups = _twins(found, np.flatnonzero(v.status == 0))

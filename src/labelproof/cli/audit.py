@@ -66,7 +66,7 @@ def audit(
         typer.Option(
             "--output",
             "-o",
-            help="Folder for the report and the proofs; the same command keeps stretches that an earlier one measured.",
+            help="Folder for the report and the proofs; after an interruption the same command goes on where it was.",
             show_default=False,
         ),
     ] = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from labelproof.cli.console import console, print_json, print_saved_audit, printable, progress_wanted, table
+from labelproof.cli.kept_parts import kept_beside
 from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
@@ -45,26 +46,28 @@ def audit_index_of(
     names = None if documents is None else read_document_names(documents, len(embeddings))
     relevant = read_qrels(qrels, len(embeddings), document_names=names)
     more: dict[str, Any] = {} if asked_depths is None else {"depths": asked_depths}
-    found = audit_index(
-        embeddings,
-        relevant.sets,
-        queries=relevant.queries,
-        document_names=names,
-        cosine=cosine,
-        widths=asked_widths,
-        n_listed=explain,
-        fail_under=fail_under,
-        name=index.name,
-        progress=progress_wanted(),
-        **options,
-        **more,
-    )
-    document = found.document
-    if output is not None:
-        from labelproof.report import index_page, write_findings
+    with kept_beside(output) as parts:
+        found = audit_index(
+            embeddings,
+            relevant.sets,
+            queries=relevant.queries,
+            document_names=names,
+            cosine=cosine,
+            widths=asked_widths,
+            n_listed=explain,
+            fail_under=fail_under,
+            name=index.name,
+            keep=parts,
+            progress=progress_wanted(),
+            **options,
+            **more,
+        )
+        document = found.document
+        if output is not None:
+            from labelproof.report import index_page, write_findings
 
-        found.save(output)
-        write_findings(output / "report.html", index_page(document))
+            found.save(output)
+            write_findings(output / "report.html", index_page(document))
     if as_json:
         print_json({**_without_names(document), "saved": None if output is None else str(output)})
     else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from labelproof.cli.console import console, print_json, print_saved_audit, printable, progress_wanted, table
+from labelproof.cli.kept_parts import kept_beside
 from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
@@ -34,20 +35,22 @@ def audit_vocabulary_of(
     from labelproof.importers import read_vocabulary
 
     layer = read_vocabulary(model, weight_key=weight_key, bias=bias)
-    found = audit_vocabulary(
-        layer,
-        token_names=None if token_names is None else read_label_names(token_names, layer.n_labels),
-        n_explained=explain,
-        fail_under=fail_under,
-        progress=progress_wanted(),
-        **options,
-    )
-    document = found.document
-    if output is not None:
-        from labelproof.report import vocabulary_page, write_findings
+    with kept_beside(output) as parts:
+        found = audit_vocabulary(
+            layer,
+            token_names=None if token_names is None else read_label_names(token_names, layer.n_labels),
+            n_explained=explain,
+            fail_under=fail_under,
+            keep=parts,
+            progress=progress_wanted(),
+            **options,
+        )
+        document = found.document
+        if output is not None:
+            from labelproof.report import vocabulary_page, write_findings
 
-        found.save(output)
-        write_findings(output / "report.html", vocabulary_page(document))
+            found.save(output)
+            write_findings(output / "report.html", vocabulary_page(document))
     if as_json:
         print_json({**_without_names(document), "saved": None if output is None else str(output)})
     else:

@@ -1,9 +1,10 @@
 """Parts of a result that are done, kept beside the output until it is written: the same command goes on from there."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from labelproof.foundation.writing import remove_folder
 
 __all__ = ["kept_beside"]
 
@@ -21,5 +22,5 @@ def kept_beside(output: Path | None) -> Iterator[Path | None]:
     except KeyboardInterrupt:
         if not folder.is_dir():
             raise
-        raise KeyboardInterrupt(f"what is done is kept in {folder}; the same command goes on from there") from None
-    shutil.rmtree(folder, ignore_errors=True)
+        raise KeyboardInterrupt(f"what is done is kept in {folder}; run the same command again to continue") from None
+    remove_folder(folder)

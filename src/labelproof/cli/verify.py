@@ -9,6 +9,7 @@ import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted
 from labelproof.cli.engines import connected
+from labelproof.cli.kept_parts import kept_beside
 from labelproof.cli.options import (
     Address,
     AsJson,
@@ -45,8 +46,8 @@ def verify(
         typer.Option(
             "--output",
             "-o",
-            help="Save verdicts and proofs: in a file (*.npz), or part by part in a folder (a name without a suffix), "
-            "where the same command continues after an interruption.",
+            help="Save verdicts and proofs: in a file (*.npz), or part by part in a folder (a name without a suffix). "
+            "After an interruption the same command continues.",
             show_default=False,
         ),
     ] = None,
@@ -116,9 +117,10 @@ def verify(
     if output is not None and is_folder(output):
         v = verify_to_folder(output, layer.weight, data.sets, label_names=names, part_size=part_size, **used)
     else:
-        v = labelproof.verify(layer.weight, data.sets, progress=progress_wanted(), **used)
-        if output is not None:
-            v.save(output, label_names=names)
+        with kept_beside(output) as parts:
+            v = labelproof.verify(layer.weight, data.sets, keep=parts, progress=progress_wanted(), **used)
+            if output is not None:
+                v.save(output, label_names=names)
     seconds = time.perf_counter() - start
     found = int((v.status == 1).sum())
     passed = fail_under is None or is_share_reached(found, len(v), fail_under)

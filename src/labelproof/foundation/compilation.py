@@ -48,7 +48,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def compiled_part(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Make a decorator for what only compiled code calls: it is compiled into its kernels and kept with them alone.
 
-    It has no entry for Python, which would take a tenth of the time to compile.
+    It has no entry for Python, which would take a tenth of the time to compile, and is optimised in its kernels alone:
+    numba would do that in the part, in every part that calls it, and once more in the kernel.
     """
 
     def compile_for_kernels(function: Callable[..., Any]) -> Any:
@@ -69,7 +70,51 @@ def _closed_to_python(dispatcher: Any) -> Any:
     def refuse(part: Any, *_args: Any) -> None:
         raise TypeError(f"{part.py_func.__name__} is a part of kernels, and must be called by compiled code")
 
-    return type(dispatcher.__name__, (dispatcher,), {"__call__": refuse})
+    def compile_without_optimising(part: Any, signature: Any) -> Any:
+        with _leaving_optimisation_to_kernels(part.targetctx.codegen()):
+            return dispatcher.compile(part, signature)
+
+    return type(dispatcher.__name__, (dispatcher,), {"__call__": refuse, "compile": compile_without_optimising})
+
+
+@contextmanager
+def _leaving_optimisation_to_kernels(codegen: Any) -> Iterator[None]:
+    """Make numba's code generator leave what it compiles as it is until a kernel takes it in."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with global_compiler_lock:
+        before = codegen._library_class
+        codegen._library_class = _unoptimised(type(codegen)._library_class)
+        try:
+            yield
+        finally:
+            codegen._library_class = before
+
+
+@cache
+def _unoptimised(library: Any) -> Any:
+    """Return a kind of code library that is only linked into others: never optimised, and no machine code made of it.
+
+    Machine code would be found by its name, and used, by a kernel of this process that calls the part.
+    """
+
+    class Part(library):  # type: ignore[misc]
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            self._finalized = True
+
+        @property
+        def codegen(self) -> Any:
+            return self  # which is asked for nothing but the next
+
+        def set_env(self, name: str, env: Any) -> None:
+            """Leave out the place of Python objects, which these parts do not have."""
+
+    return Part
 
 
 def numba_is_tested() -> bool:

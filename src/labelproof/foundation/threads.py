@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from queue import SimpleQueue
-from threading import Thread
-from typing import TypeVar
+from threading import RLock, Thread
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -65,14 +65,38 @@ def as_threads_are_free(
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread, since our own threads share the cores; also the BLAS that compiled code calls."""
-    return _blas().limit(limits=1, user_api="blas")
+    """Keep BLAS to one thread, since our own threads share the cores; also the BLAS that compiled code calls.
+
+    Those who ask for it at the same time may end in any order: the last one gives BLAS its threads back. Sums depend on
+    their number, in the last bits.
+    """
+    return _one_blas_thread(os.getpid())
+
+
+class _OneBlasThread:
+    def __init__(self) -> None:
+        import_module("scipy.linalg.cython_blas")  # the controller knows only libraries that are loaded
+        self._blas, self._users = ThreadpoolController(), 0
+        self._limit: Any = None
+        self._lock = RLock()  # a generator that nobody wants any more may end here, in whatever thread
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._limit is None:
+                self._limit = self._blas.limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users and self._limit is not None:
+                limit, self._limit = self._limit, None
+                limit.restore_original_limits()
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    import_module("scipy.linalg.cython_blas")  # the controller knows only libraries that are loaded
-    return ThreadpoolController()
+def _one_blas_thread(_process: int) -> _OneBlasThread:
+    return _OneBlasThread()
 
 
 def run_together(jobs: Sequence[Job]) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-__all__ = ["link_files", "recover", "replacing", "replacing_path", "write_folder", "write_text"]
+__all__ = ["link_files", "recover", "remove_folder", "replacing", "replacing_path", "write_folder", "write_text"]
 
 A_DAY = 86_400.0  # whoever has not written to a draft for so long is dead
 ATTEMPTS = 10
@@ -169,6 +169,21 @@ def recover(path: PathLike) -> None:
     if aside:
         with suppress(OSError):  # who looks for it will say that it is not there
             max(aside, key=lambda old: old.stat().st_mtime_ns).rename(place)
+
+
+def remove_folder(path: PathLike) -> None:
+    """Remove a folder in one step, if it is there: it becomes a draft first, so that nobody ever finds half of it.
+
+    Parameters
+    ----------
+    path
+        Of the folder.
+    """
+    place = Path(path)
+    draft = _draft(place)
+    with suppress(OSError):  # it is not there, or not ours
+        place.rename(draft)
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def link_files(folder: Path, draft: Path, *, but: Callable[[str], bool]) -> None:

@@ -160,9 +160,12 @@ class ConfusionLoss(nn.Module):
         The memory takes the precision of the batch.
         """
         if self.aim.empty == "memory" and self.training:
-            counts, earlier = counts.detach(), self._buffers["memory"]
+            earlier = self._buffers["memory"]
+            if counts.requires_grad:
+                counts = counts.detach()
             if earlier is not None:
-                counts = torch.add(counts, earlier, alpha=self.decay).to(counts.dtype)
+                earlier = earlier if earlier.dtype == counts.dtype else earlier.to(counts.dtype)
+                counts = torch.add(counts, earlier, alpha=self.decay)
             self._buffers["memory"] = counts
 
     def extra_repr(self) -> str:

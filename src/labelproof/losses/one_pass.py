@@ -74,7 +74,10 @@ class ConfusionTask:
     def _memory(self) -> Any:
         if self.memory is None or self.aim.empty != "memory":
             return _NO_MEMORY
-        return np.ascontiguousarray(self.memory.numpy(), np.float32).reshape(4, -1)
+        memory = self.memory.numpy()
+        if memory.ndim == 2 and memory.dtype == np.float32 and memory.flags.c_contiguous:
+            return memory
+        return np.ascontiguousarray(memory, np.float32).reshape(4, -1)
 
 
 def pooled(counts: Tensor, weight: Tensor | None) -> Tensor:

@@ -7,12 +7,12 @@ rows would be 0 > 0. The dependence is established by a float solve with a rigor
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from operator import lt
 
 import flint
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, exact_row, integers
@@ -22,6 +22,7 @@ __all__ = ["conflict_faults", "exact_multipliers"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+PANEL = 64  # columns of a triangle that are multiplied at a time, without the zeros beside it
 
 
 def conflict_faults(
@@ -35,6 +36,8 @@ def conflict_faults(
     Sets that claim the same of the same rows are judged once. Where floats do not tell, ``may_solve`` is asked whether
     there is time for an exact solve with so many rows; without it nothing is proven.
     """
+    if len({rows.tobytes() for rows in conflicts}) == len(conflicts):
+        return _faults(layer, sets, conflicts, may_solve)
     claims = _claims(layer, sets, conflicts)
     first = {claim: i for i, claim in reversed(list(enumerate(claims)))}
     which = list(first.values())
@@ -87,12 +90,17 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     numbers = rows.tolist()
     if not 1 <= len(numbers) <= layer.width + 1:
         return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
-    extra = set(rows[(rows < 0) | (rows >= layer.n_labels)].tolist())
-    if (np.diff(rows) <= 0).any() or (extra and not extra <= set(layer.extra_rows())):
+    is_ascending = all(map(lt, numbers, numbers[1:]))
+    is_of_labels = is_ascending and numbers[0] >= 0 and numbers[-1] < layer.n_labels
+    if not is_of_labels and not (is_ascending and _extra(layer, numbers) <= set(layer.extra_rows())):
         return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):
         return "expected a conflict with a strict inequality, got only weak ones"
     return None
+
+
+def _extra(layer: OutputLayer, numbers: list[int]) -> set[int]:
+    return {number for number in numbers if not 0 <= number < layer.n_labels}
 
 
 def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> list[Floats]:
@@ -118,9 +126,10 @@ def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> l
     flat = floats.reshape(-1, layer.width)
     exponents = row_exponents(flat)[:, None]
     scaled = times_power_of_two(flat, -exponents)
-    exact = times_power_of_two(scaled, exponents) == flat
-    systems = np.where(exact, scaled, np.nan).reshape(floats.shape)
-    return [system[:, raw.any(axis=0)] for system, raw in zip(systems, floats, strict=True)]
+    np.copyto(scaled, np.nan, where=times_power_of_two(scaled, exponents) != flat)
+    used = (floats != 0).any(axis=1)
+    systems = zip(scaled.reshape(floats.shape), used, used.all(axis=1).tolist(), strict=True)
+    return [system if all_used else system[:, columns] for system, columns, all_used in systems]
 
 
 def _extra_row(layer: OutputLayer, kind: int) -> Floats:
@@ -143,8 +152,8 @@ def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:
     The multipliers, normalised to some sum, solve K λ = e with K = [rowsᵀ; c 1ᵀ] and e the last unit vector.
     """
     count, size, _ = stack.shape
-    ones = np.full((count, 1, size), 2.0 ** -(size.bit_length() // 2))  # about as long as the other rows
-    K = np.concatenate([stack.transpose(0, 2, 1), ones], axis=1)
+    ones = np.full((count, size, 1), 2.0 ** -(size.bit_length() // 2))  # about as long as the other rows of K
+    K = np.concatenate([stack, ones], axis=2).transpose(0, 2, 1)
     usable = np.isfinite(K).all(axis=(1, 2))
     K[~usable] = np.eye(size)
     certain = usable & _surely_positive(K)
@@ -170,19 +179,29 @@ def _surely_positive(K: Floats) -> npt.NDArray[np.bool_]:
 def _least_square(K: Floats) -> tuple[Floats, Floats]:
     """Return a lower bound of σ², the square of the least singular value, for each matrix of a stack; and L.
 
-    For any L and s, σ² ≥ s − ‖K Kᵀ − s I − L Lᵀ‖; so K is regular where that is positive. The rounding of a product
-    A Aᵀ is at most a share of the sum of all squares in A, which is the trace of the product. All this holds for every
-    K whose entries are within a unit of the stored ones.
+    For any L and s, σ² ≥ s − ‖K Kᵀ − s I − L Lᵀ‖; so K is regular where that is positive. The difference is symmetric,
+    so what is below its diagonal counts twice. Each of its numbers is a sum of products, whose rounding is a share of
+    their absolute values; over all of them that is at most a share of the sum of all squares in K and in L. All this
+    holds for every K whose entries are within a unit of the stored ones.
     """
-    unit = 2 * relative_error(K.shape[1])  # with room for the differences
+    size = K.shape[1]
+    unit = 2 * relative_error(size)  # of twice as many products
     shifted = K @ K.transpose(0, 2, 1)
     total = shifted.trace(axis1=1, axis2=2)
     s = 4 * unit * total
     np.einsum("kii->ki", shifted)[:] -= s[:, None]
     L = _factor(shifted)
-    product = L @ L.transpose(0, 2, 1)
-    total = total + product.trace(axis1=1, axis2=2)
-    return s - 1.01 * (np.linalg.norm(product - shifted, axis=(1, 2)) + unit * total), L
+    square = np.zeros(len(K))
+    for start in range(0, size, PANEL):
+        stop = start + PANEL
+        rest = shifted[:, start:, start:stop] - L[:, start:, :stop] @ L[:, start:stop, :stop].transpose(0, 2, 1)
+        square += _squares(rest) + _squares(rest[:, PANEL:])
+    return s - 1.01 * (np.sqrt(square) + unit * (total + _squares(L))), L
+
+
+def _squares(matrices: Floats) -> Floats:
+    """Return the sum of the squares in each matrix of a stack."""
+    return np.einsum("kij,kij->k", matrices, matrices)
 
 
 def _solutions(K: Floats, L: Floats, e: Floats) -> Floats:
@@ -218,23 +237,23 @@ def _bounded_multipliers(K: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _inverse(K: Floats) -> Floats:
     """Invert each matrix of a stack; singular ones give NaN."""
-    return _one_by_one(np.linalg.inv, K)
-
-
-def _factor(K: Floats) -> Floats:
-    """Return L with L Lᵀ ≈ K for each matrix of a stack; those that are not positive give NaN."""
-    return _one_by_one(np.linalg.cholesky, K)
-
-
-def _one_by_one(function: Callable[..., Any], K: Floats) -> Floats:
-    """Apply a function from matrices to matrices to a stack; those that it refuses give NaN."""
     try:
-        return np.asarray(function(K), np.float64)
+        return np.asarray(np.linalg.inv(K), np.float64)
     except np.linalg.LinAlgError:
         if len(K) == 1:
             return np.full_like(K, np.nan)
         half = len(K) // 2
-        return np.concatenate([_one_by_one(function, K[:half]), _one_by_one(function, K[half:])])
+        return np.concatenate([_inverse(K[:half]), _inverse(K[half:])])
+
+
+def _factor(K: Floats) -> Floats:
+    """Return a lower triangle L with L Lᵀ ≈ K for each matrix of a stack; those that are not positive give NaN."""
+    L = np.full_like(K, np.nan)
+    for one, factor in zip(K, L, strict=True):
+        upper, failed = dpotrf(one.T)
+        if not failed:
+            factor[:] = upper.T
+    return L
 
 
 def exact_multipliers(layer: OutputLayer, active: Indices, rows: Indices) -> list[Fraction] | None:

@@ -125,6 +125,22 @@ def _from_sparse(labels: Any, n_labels: int) -> LabelSets:
 
 
 def _from_lists(labels: Sequence[Any], n_labels: int) -> LabelSets:
+    return _from_plain_lists(labels, n_labels) or _one_by_one(labels, n_labels)
+
+
+def _from_plain_lists(labels: Sequence[Any], n_labels: int) -> LabelSets | None:
+    """Read lists of Python's integers that are sound and ascend, all at once; None if they are anything else."""
+    if not {type(active) for active in labels} <= {list, tuple}:
+        return None
+    flat = [label for active in labels for label in active]
+    if not {type(label) for label in flat} <= {int} or (flat and not -1 < min(flat) <= max(flat) < n_labels):
+        return None
+    ends = _indptr(np.array([len(active) for active in labels], np.int64))
+    found = LabelSets(n_labels, ends, np.array(flat, np.int64))
+    return found if found.is_sound() else None
+
+
+def _one_by_one(labels: Sequence[Any], n_labels: int) -> LabelSets:
     sets = [read_label_set(active, n_labels, name=f"labels[{i}]") for i, active in enumerate(labels)]
     flat = np.concatenate(sets) if sets else np.empty(0, np.int64)
     return LabelSets(n_labels, _indptr(np.array([len(active) for active in sets], np.int64)), flat)

@@ -44,6 +44,7 @@ __all__ = ["LabelDigest", "Run", "VerificationParts", "load_parts", "part_name",
 
 FORMAT = "labelproof run"
 RUN_FILE = "run.json"
+MOST_PARTS = 1_000_000  # of a run, whatever its file says: a list of their names is made
 _BALL_ARRAYS = ("ball_ends", "ball_radius", "ball_centre")
 
 
@@ -57,6 +58,11 @@ class Run:
     time_limit: float | None = None
     label_names: Sequence[str] | None = field(default=None, repr=False)
     sample: Sample | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_parts > MOST_PARTS:
+            sizes = f"{self.n_sets:,} label sets, got {self.part_size:,} in each"
+            raise ValueError(f"part_size must make at most {MOST_PARTS:,} parts of {sizes}")
 
     @property
     def n_parts(self) -> int:
@@ -115,11 +121,10 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         if (raw.get("format"), raw.get("version")) != (FORMAT, 1):
             raise ValueError(f"expected version 1 of {FORMAT!r}, got {raw.get('version')!r} of {raw.get('format')!r}")
         raw["sample"] = read_sample(raw["sample"])
-        run = Run(**{name: raw[name] for name in Run.__dataclass_fields__})
         for name in ("n_sets", "part_size"):
-            number = getattr(run, name)
-            if type(number) is not int or number < 1:
-                raise ValueError(f"{name}: expected a positive number, got {number!r}")
+            if type(raw[name]) is not int or raw[name] < 1:
+                raise ValueError(f"{name}: expected a positive number, got {raw[name]!r}")
+        run = Run(**{name: raw[name] for name in Run.__dataclass_fields__})
         names = run.label_names
         if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise ValueError("label_names: expected a list of names")
@@ -204,7 +209,8 @@ class VerificationParts:
     @property
     def missing(self) -> list[int]:
         """Numbers of the parts that are not there: none once the run is complete."""
-        return [k for k in range(self.run.n_parts) if not (self.folder / part_name(k)).exists()]
+        there = {path.name for path in self.folder.glob("part-*")}
+        return [k for k in range(self.run.n_parts) if part_name(k) not in there]
 
     @cached_property
     def status(self) -> npt.NDArray[np.int8]:
@@ -266,7 +272,7 @@ class VerificationParts:
         if extra:
             raise CertificateError(f"expected {self.run.n_parts} parts of {len(self)} label sets, got also {extra[0]}")
         known: dict[str, Any] = {}
-        status = np.full(len(self), -1, np.int8)
+        status: list[npt.NDArray[np.int8]] = []
 
         def proven(part: int) -> Verification:
             v = self.part(part)
@@ -282,9 +288,8 @@ class VerificationParts:
             for part, v in zip(there, as_threads_are_free(proven, there, n_jobs), strict=True):
                 self._require_same_claim(part, v, known)
                 digest.update(v.label_sets)
-                status[slice(*self.run.ends(part))] = v.status
+                status.append(v.status)
                 advance(len(v))
-        vars(self)["status"] = status  # what was proven, whatever happens to the files
         if missing:
             raise CertificateError(
                 f"expected {self.run.n_parts} parts, got {len(there)}, whose verdicts hold, and no "
@@ -294,6 +299,7 @@ class VerificationParts:
             raise CertificateError(
                 "expected the label sets that the run was begun with, got others (their hash differs)"
             )
+        vars(self)["status"] = np.concatenate(status)  # what was proven, whatever happens to the files
 
     def _require_same_claim(self, part: int, v: Verification, known: dict[str, Any]) -> None:
         """Require that a part says as much as the first one does: with the same radii, and the same eps."""

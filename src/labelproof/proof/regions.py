@@ -116,7 +116,7 @@ class OutputLayer:
         """Whether the system has the coordinate s."""
         return self.rule == "sparsemax" or not self.is_cone
 
-    @property
+    @cached_property
     def is_cone(self) -> bool:
         """Whether logits and domain are homogeneous in x: no offset, no ball, and no bound other than 0."""
         bounds = [b for b in (self.low, self.high) if b is not None]

@@ -28,6 +28,7 @@ __all__ = [
     "relative_error",
     "row_exponents",
     "scaled_point",
+    "scaled_points",
     "times_power_of_two",
 ]
 
@@ -158,6 +159,19 @@ def scaled_point(layer: OutputLayer, x: Witness) -> Point:
         back = times_power_of_two(v[used], np.array(exponent))
         within_a_unit = within_a_unit and bool((back == x[used]).all())
     return Point(v, exponent, within_a_unit)
+
+
+def scaled_points(layer: OutputLayer, points: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Scale float witnesses (n, d) for a product with `float_rows`; say which are finite and exact; others become 0."""
+    with np.errstate(all="ignore"):
+        largest = np.abs(points).max(axis=1)
+        exponents = np.frexp(largest if layer.offset is None else np.maximum(largest, 1.0))[1]
+        v = np.ldexp(points, -exponents[:, None])
+        is_exact = np.isfinite(largest) & (np.ldexp(v, exponents[:, None]) == points).all(axis=1)
+    v[~is_exact] = 0.0
+    if layer.offset is None:
+        return v, is_exact
+    return np.concatenate([v, np.ldexp(np.ones((len(v), 2)), -exponents[:, None])], axis=1), is_exact
 
 
 def _binary_exponent(number: Fraction | float) -> int:

@@ -18,36 +18,48 @@ from labelproof.search.active_set_kernels import (
 __all__ = ["extend_working_set", "fill_slots", "search_block"]
 
 Array = npt.NDArray[Any]
+ROWS_A_PEAK = 64  # that are looked at again only if the worst of them counts
 LEAST_STEPS = 40  # on the same rows, before all are looked at: the missing ones matter more than the last steps
 
 
 @compiled_part(_nrt=False, fastmath=True)
-def extend_working_set(scores, is_in, most, share, limit, found):  # pragma: no cover - compiled
+def extend_working_set(scores, is_in, most, share, limit, found, peaks):  # pragma: no cover - compiled
     """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
 
     Rows over ``share`` of the worst violation of score ≤ −1 count, and of these at most ``most``, nearly the worst
-    ones. Returns the worst score and how many were found; none are sought when the worst is below ``limit``.
+    ones. Returns the worst score and how many were found; none are sought when the worst is below ``limit``. The worst
+    of each few rows goes to ``peaks``, so that most are looked at once.
     """
     n = scores.shape[0]
+    n_peaks = (n + ROWS_A_PEAK - 1) // ROWS_A_PEAK
     worst = scores[0]
-    for i in range(n):
-        if scores[i] > worst:
-            worst = scores[i]
+    for b in range(n_peaks):
+        some = scores[b * ROWS_A_PEAK : min((b + 1) * ROWS_A_PEAK, n)]
+        peak = some[0]
+        for i in range(some.shape[0]):
+            peak = max(peak, some[i])
+        peaks[b] = peak
+        worst = max(worst, peak)
     if worst < limit or most <= 0:
         return worst, 0
     cut = np.float32(-1.0 + (worst + 1.0) * share)
     for _ in range(20):
         over = 0
-        for i in range(n):
-            over += scores[i] >= cut
+        for b in range(n_peaks):
+            if peaks[b] >= cut:
+                some = scores[b * ROWS_A_PEAK : min((b + 1) * ROWS_A_PEAK, n)]
+                for i in range(some.shape[0]):
+                    over += some[i] >= cut
         if over <= most:
             break
         cut = np.float32(0.5) * (cut + worst)
     count = np.int64(0)
-    for i in range(n):
-        if scores[i] >= cut and count < most and not is_in[i]:
-            found[count] = i
-            count += 1
+    for b in range(n_peaks):
+        if peaks[b] >= cut:
+            for i in range(b * ROWS_A_PEAK, min((b + 1) * ROWS_A_PEAK, n)):
+                if scores[i] >= cut and count < most and not is_in[i]:
+                    found[count] = i
+                    count += 1
     return worst, count
 
 
@@ -59,6 +71,16 @@ def _add_row(A, place, sign, slot, G, ids, is_in, count):  # pragma: no cover - 
     ids[slot, count] = place
     is_in[slot, place] = True
     return count + 1
+
+
+@compiled_part(_nrt=False, error_model="numpy")
+def _turn_rows(labels, hot_place, G):  # pragma: no cover - compiled
+    """Change the signs of those rows of a slot that belong to one of these labels and stay for all label sets."""
+    for a in range(labels.shape[0]):
+        place = hot_place[labels[a]]
+        if place >= 0:
+            for j in range(G.shape[1]):
+                G[place, j] = -G[place, j]
 
 
 def search_block(
@@ -80,15 +102,16 @@ def search_block(
 ) -> tuple[Array, ...]:
     """Search for every label set of a block, ``n_slots`` of them at a time.
 
-    A slot holds one label set's working rows and state until it is decided, and then takes the next; so the product
-    that scores all rows is always one of a full batch of points. A label set has ``max_steps`` in all. See
-    `propose.search` for the arguments.
+    A slot holds one label set's working rows and state until it is decided, and then takes the next, which finds the
+    hot rows there already. So the product that scores all rows is always one of a full batch of points. A label set has
+    ``max_steps`` in all. See `propose.search` for the arguments.
     """
     n_rows, m = A.shape
     n_sets = len(E)
     outcome, n_found, tight = np.empty(n_sets, np.int64), np.zeros(n_sets, np.int64), np.zeros(n_rows, np.int64)
     points, multipliers, rows = np.zeros((n_sets, m)), np.zeros((n_sets, m + 1)), np.zeros((n_sets, m + 1), np.int64)
     slots = (
+        np.full(n_slots, -1),
         np.full(n_slots, -1),
         np.empty((n_slots, capacity, m)),
         np.empty((n_slots, capacity), np.int64),
@@ -108,6 +131,8 @@ def search_block(
     scratch = (
         targets,
         np.empty(most, np.int64),
+        np.empty(n_rows // ROWS_A_PEAK + 1, np.float32),
+        np.full(n_rows, -1),
         np.empty(n_slots, np.int64),
         np.empty((n_slots, m), np.float32),
         np.empty((n_slots, n_rows), np.float32),
@@ -140,11 +165,18 @@ def fill_slots(
 ):  # pragma: no cover - compiled
     """Do what `search_block` says, in arrays that it has made: numba takes seconds to compile each kind of array."""
     outcome, points, rows, n_found, tight, multipliers = results
-    owner, G, ids, counts, is_in, QT, R, lam, active, q, n_steps, floors, is_open = slots
-    targets, found, solved, points32, scores, of_active_set = scratch
+    owner, shown, G, ids, counts, is_in, QT, R, lam, active, q, n_steps, floors, is_open = slots
+    targets, found, peaks, hot_place, solved, points32, scores, of_active_set = scratch
     n_rows, m = A.shape
     n_sets, n_equal = E.shape[0], E.shape[1]
     n_slots, capacity = ids.shape
+    first = n_equal + hot.shape[0]  # place of the first row that is not in every working set
+    for a in range(hot.shape[0]):
+        hot_place[hot[a]] = n_equal + a
+        for k in range(n_slots):
+            _add_row(A, hot[a], -1.0 if hot[a] < n_labels else 1.0, k, G, ids, is_in, n_equal + a)
+    for k in range(n_slots):
+        counts[k] = first
     waiting = 0
     while True:
         n_solved = 0
@@ -154,22 +186,24 @@ def fill_slots(
                     continue
                 i = waiting
                 waiting += 1
+                for a in range(first, counts[k]):
+                    is_in[k, ids[k, a]] = False
+                if shown[k] >= 0:
+                    _turn_rows(indices[indptr[shown[k]] : indptr[shown[k] + 1]], hot_place, G[k])
                 owner[k] = i
+                shown[k] = i
                 floors[k] = floor
                 q[k] = 0
                 n_steps[k] = 0
-                count = np.int64(0)
                 for e in range(n_equal):
                     for j in range(m):
-                        G[k, count, j] = E[i, e, j]
-                    ids[k, count] = -1 - e
-                    count += 1
+                        G[k, e, j] = E[i, e, j]
+                    ids[k, e] = -1 - e
+                _turn_rows(indices[indptr[i] : indptr[i + 1]], hot_place, G[k])
+                count = first
                 for a in range(indptr[i], indptr[i + 1]):
-                    count = _add_row(A, indices[a], 1.0, k, G, ids, is_in, count)
-                for a in range(hot.shape[0]):
-                    p = hot[a]
-                    if not is_in[k, p]:
-                        count = _add_row(A, p, -1.0 if p < n_labels else 1.0, k, G, ids, is_in, count)
+                    if hot_place[indices[a]] < 0:
+                        count = _add_row(A, indices[a], 1.0, k, G, ids, is_in, count)
                 counts[k] = count
             i = owner[k]
             status, q[k], steps, entering = continue_active_set(
@@ -229,7 +263,7 @@ def fill_slots(
             for a in range(indptr[i], indptr[i + 1]):
                 S[indices[a]] = -S[indices[a]]
             free = capacity - counts[k]
-            worst, new = extend_working_set(S, is_in[k], most if most < free else free, share, limit, found)
+            worst, new = extend_working_set(S, is_in[k], most if most < free else free, share, limit, found, peaks)
             if worst >= limit and new > 0:
                 for a in range(new):
                     p = found[a]
@@ -247,12 +281,7 @@ def fill_slots(
             owner[k] = -1
         n_free = 0
         for k in range(n_slots):
-            if owner[k] < 0:
-                n_free += 1
-                for a in range(counts[k]):
-                    if ids[k, a] >= 0:
-                        is_in[k, ids[k, a]] = False
-                counts[k] = 0
+            n_free += owner[k] < 0
         if waiting == n_sets and n_free == n_slots:
             break
     for i in range(n_sets):

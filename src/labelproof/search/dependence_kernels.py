@@ -12,14 +12,14 @@ _LEAST_PIVOT = 1e-9
 
 
 @compiled(_nrt=False, error_model="numpy", fastmath=_FAST)
-def hinge(G, v, h, gradient):  # pragma: no cover - compiled
-    """Write h = max(1 − G v, 0) and hᵀ G; return Σ h² and how many of h are positive. Each row is read once."""
+def hinge(G, wanted, v, h, gradient):  # pragma: no cover - compiled
+    """Write h = max(wanted − G v, 0) and hᵀ G; return Σ h² and how many of h are positive. Each row is read once."""
     total, count = 0.0, 0
     for j in range(G.shape[1]):
         gradient[j] = 0.0
     for i in range(G.shape[0]):
         g = G[i]
-        s = np.float32(1.0)
+        s = wanted[i]
         for j in range(g.shape[0]):
             s -= g[j] * v[j]
         h[i] = 0.0
@@ -33,18 +33,30 @@ def hinge(G, v, h, gradient):  # pragma: no cover - compiled
 
 
 @compiled(_nrt=False, error_model="numpy", fastmath=_FAST)
-def gram_times(G, h, v, image):  # pragma: no cover - compiled
-    """Write Gᵀ G v of the rows whose h is positive."""
-    for j in range(G.shape[1]):
+def gram_times(G, used, v, image):  # pragma: no cover - compiled
+    """Write Gᵀ G v of some rows, four at a time, so that each pass over the vectors does four times the work."""
+    n, width = used.shape[0], v.shape[0]
+    for j in range(width):
         image[j] = 0.0
-    for i in range(G.shape[0]):
-        if h[i] > 0.0:
-            g = G[i]
-            s = np.float32(0.0)
-            for j in range(g.shape[0]):
-                s += g[j] * v[j]
-            for j in range(g.shape[0]):
-                image[j] += s * g[j]
+    k = 0
+    while k + 4 <= n:
+        g0, g1, g2, g3 = G[used[k]], G[used[k + 1]], G[used[k + 2]], G[used[k + 3]]
+        s0, s1, s2, s3 = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        for j in range(width):
+            s0 += g0[j] * v[j]
+            s1 += g1[j] * v[j]
+            s2 += g2[j] * v[j]
+            s3 += g3[j] * v[j]
+        for j in range(width):
+            image[j] += s0 * g0[j] + s1 * g1[j] + s2 * g2[j] + s3 * g3[j]
+        k += 4
+    while k < n:
+        g0, s0 = G[used[k]], np.float32(0.0)
+        for j in range(width):
+            s0 += g0[j] * v[j]
+        for j in range(width):
+            image[j] += s0 * g0[j]
+        k += 1
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)

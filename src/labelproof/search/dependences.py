@@ -1,11 +1,11 @@
 """Conflicts of wide layers by products of matrices, where the active-set method changes one row at a time.
 
-At the point v with the least Σ h_i² over some rows g_i, h_i = max(1 − g_i·v, 0), the gradient is 0: Σ h_i g_i = 0. So
-where no point satisfies these rows, h is a dependence of positive multipliers, of more rows than a conflict has. The
-rows with the largest are a basis, and the others are pushed out of the dependence one by one: each until its multiplier
-is 0, or until that of a basic row is, whose place it takes. What is left, a row more than there are columns, is a
-conflict. The rows are a sample of the layer's: if that can be satisfied, there is no answer. Nothing returned here is
-trusted.
+At the point v with the least Σ h_i² over some rows g_i, h_i = max(c_i − g_i·v, 0), the gradient is 0: Σ h_i g_i = 0.
+So where no point satisfies these rows, h is a dependence of positive multipliers. It has more rows than a conflict:
+most of them if every c_i is 1, not many more than needed if the c_i are random. Those with the largest h are a basis,
+and the others are pushed out of the dependence one by one: each until its multiplier is 0, or until that of a basic row
+is, whose place it takes. What is left, a row more than there are columns, is a conflict. The rows are a sample of the
+layer's: if that can be satisfied, there is no answer. Nothing returned here is trusted.
 """
 
 from typing import Any
@@ -23,10 +23,11 @@ Singles = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 LEAST_WIDTH = 200  # from which on this is faster than the active-set method
 ROWS_A_COLUMN = 2.4  # twice as many random rows as columns are a dependence as often as not
-MOST_STEPS = 30  # of Newton's method
-MOST_INNER_STEPS = 10
-INNER_SHARE = 1e-2  # of the squared gradient that a Newton step leaves
-SMALL = 1e-10  # what is left of the gradient, squared, as a share of Σ h² and of the rows' mean Gram matrix
+SPREAD = 2.0  # of what is wanted of each row, around 1
+MOST_STEPS = 50  # of Newton's method
+MOST_INNER_STEPS = 14
+INNER_SHARE = 0.1  # of the squared gradient that a Newton step leaves
+SMALL = 1e-9  # what is left of the gradient, squared, as a share of Σ h² and of the rows' mean Gram matrix
 LEAST_SHARE = 1e-7  # of the largest multiplier: smaller ones are hard to prove
 PANEL = 32  # rows that are pushed out before all others are brought up to date
 
@@ -39,6 +40,7 @@ class RowSample:
         self.columns = np.flatnonzero(rows.any(axis=0))
         self.size = int(ROWS_A_COLUMN * len(self.columns))
         self.places = _evenly(np.flatnonzero(is_used), self.size)
+        self.wanted = np.random.default_rng(0).normal(1.0, SPREAD, self.size).astype(np.float32)
 
     def _signed(self, places: Indices, signs: Floats, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return some rows, without columns that are 0 in all, each with a sign."""
@@ -59,7 +61,7 @@ class RowSample:
         if len(places) <= len(self.columns):
             return None
         signs = np.where(is_active[places] | (places >= n_labels), 1.0, -1.0)
-        h = _hinge_residuals(self._signed(places, signs, np.float32))
+        h = _hinge_residuals(self._signed(places, signs, np.float32), self.wanted[: len(places)])
         if h is None:
             return None
         order = np.argsort(-h, kind="stable")[: np.count_nonzero(h)]
@@ -75,7 +77,7 @@ def _evenly(numbers: Indices, most: int) -> Indices:
     return numbers[np.arange(most) * len(numbers) // most]
 
 
-def _hinge_residuals(G: Singles) -> Singles | None:
+def _hinge_residuals(G: Singles, wanted: Singles) -> Singles | None:
     """Return h at the least Σ h², by Newton's method; None where it has too few positive numbers."""
     from labelproof.search.dependence_kernels import hinge
 
@@ -84,7 +86,7 @@ def _hinge_residuals(G: Singles) -> Singles | None:
     v = step = np.zeros(width, np.float32)
     least = np.inf
     for _ in range(MOST_STEPS):
-        total, count = hinge(G, v + step, h, gradient)
+        total, count = hinge(G, wanted, v + step, h, gradient)
         if count <= width:
             return None
         if total > 1.00001 * least:  # not by rounding alone
@@ -101,11 +103,12 @@ def _newton_step(G: Singles, h: Singles, gradient: Singles) -> Singles:
     """Return the step towards the least Σ h² of the rows with positive h, by conjugate gradients."""
     from labelproof.search.dependence_kernels import gram_times
 
+    used = np.flatnonzero(h > 0)
     rest, direction = gradient.copy(), gradient.copy()
     step, image = np.zeros_like(gradient), np.empty_like(gradient)
     first = left = rest @ rest
     for _ in range(MOST_INNER_STEPS):
-        gram_times(G, h, direction, image)
+        gram_times(G, used, direction, image)
         length = left / (direction @ image)
         step += length * direction
         rest -= length * image

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.proof.regions import OutputLayer
-from labelproof.search.propose import SearchSystem, extra_columns
+from labelproof.search.systems import SearchSystem, extra_columns
 from labelproof.search.time_limits import steps_before, stop_after
 
 __all__ = ["DoubledRows", "search_doubled"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 
 import numpy as np
@@ -18,7 +18,7 @@ from labelproof.proof.rounding import FloatRows, Witness, float_rows
 from labelproof.proof.witnesses import witness_faults
 from labelproof.search.column_engine import decide_by_columns
 from labelproof.search.doubled import DoubledRows, search_doubled
-from labelproof.search.exact import float_witness, point_witness, settle
+from labelproof.search.exact import float_witnesses, point_witness, settle
 from labelproof.search.few_features import (
     first_features,
     has_features_to_spare,
@@ -27,15 +27,9 @@ from labelproof.search.few_features import (
 )
 from labelproof.search.findings import Finding
 from labelproof.search.many_bits import ExtendedRows, search_extended
-from labelproof.search.propose import (
-    Guesses,
-    SearchSystem,
-    hot_rows,
-    search,
-    search_one,
-    search_system,
-)
+from labelproof.search.propose import Guesses, hot_rows, search, search_one
 from labelproof.search.shared_conflicts import settle_together
+from labelproof.search.systems import SearchSystem, search_system
 from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, out_of_time, time_left
 
 __all__ = ["Prepared", "blocks", "decide", "prepare"]
@@ -60,16 +54,20 @@ class Prepared:
 
     layer: OutputLayer
     system: SearchSystem
-    floats: FloatRows
     doubled: DoubledRows
     extended: ExtendedRows
+
+    @cached_property
+    def floats(self) -> FloatRows:
+        """The rows for proofs of witnesses."""
+        return float_rows(self.layer)
 
 
 def prepare(layer: OutputLayer) -> Prepared:
     """Scale a layer's rows for search and proof; of sparse weights this makes dense copies."""
     layer = layer.dense()
     system = search_system(layer)
-    return Prepared(layer, system, float_rows(layer), DoubledRows(layer, system), ExtendedRows(layer, system))
+    return Prepared(layer, system, DoubledRows(layer, system), ExtendedRows(layer, system))
 
 
 def decide(
@@ -192,10 +190,11 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses, seconds: float | No
     """Turn guesses into proven evidence; the reason says where that fails, or would take more seconds for a set."""
     evidence = [Finding(reason="the search ended without a result")] * len(sets)
     points = np.flatnonzero(guesses.outcome == 1).tolist()
-    witnesses = [float_witness(job.layer, job.system, sets[i], guesses.points[i]) for i in points]
-    faults = witness_faults(job.layer, job.floats, sets.take(points), witnesses)
-    for i, x, fault in zip(points, witnesses, faults, strict=True):
-        evidence[i] = Finding(point=x) if fault is None else Finding(reason=fault)
+    if points:
+        some = sets.take(points)
+        witnesses = list(float_witnesses(job.layer, job.system, some, guesses.points[points]))
+        for i, x, fault in zip(points, witnesses, witness_faults(job.layer, job.floats, some, witnesses), strict=True):
+            evidence[i] = Finding(point=x) if fault is None else Finding(reason=fault)
     clashes = np.flatnonzero(guesses.outcome == 0).tolist()
     conflicts = [np.sort(guesses.rows[i]) for i in clashes]
     faults = conflict_faults(job.layer, sets.take(clashes), conflicts, partial(_may_solve, seconds))

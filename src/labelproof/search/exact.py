@@ -14,32 +14,34 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer, exact_row, integers
 from labelproof.search.active_set import Split, minimise
-from labelproof.search.propose import SearchSystem
+from labelproof.search.systems import SearchSystem
 from labelproof.search.time_limits import stop_after
 
-__all__ = ["float_witness", "point_witness", "settle"]
+__all__ = ["float_witnesses", "point_witness", "settle"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 SECONDS_OF_A_SOLUTION = 3e-8  # at least, for one equation; for n of them n³ as many, and none can be interrupted
 
 
-def float_witness(layer: OutputLayer, system: SearchSystem, active: Indices, point: Floats) -> Floats:
-    """Return the input x that a point of the search stands for."""
+def float_witnesses(layer: OutputLayer, system: SearchSystem, sets: LabelSets, points: Floats) -> Floats:
+    """Return the inputs (n, d) that points (n, width) of the search stand for."""
+    d, exponents = layer.d, system.column_exponents
     with np.errstate(all="ignore"):  # what overflows is no witness, and `proofs` says so
         if layer.is_cone:
-            exponents = np.frexp(point[: layer.d])[1] - system.column_exponents[: layer.d]
-            largest = exponents[point[: layer.d] != 0].max(initial=-(2**20))
-            v = np.ldexp(point, -system.column_exponents - (largest if largest > -(2**20) else 0))
-            x = v[: layer.d]
+            sizes = np.frexp(points[:, :d])[1] - exponents[:d]
+            largest = np.where(points[:, :d] != 0, sizes, -(2**20)).max(axis=1)
+            v = np.ldexp(points, -exponents - np.where(largest > -(2**20), largest, 0)[:, None])
+            x = v[:, :d]
             if layer.rule == "sparsemax":
-                lead = (layer.weight[active] @ x).mean() - v[-1]  # of the active logits over τ
-                x = x / (layer.temperature * len(active) * lead)
+                leads = [(layer.weight[active] @ one).mean() for active, one in zip(sets, x, strict=True)]
+                lead = np.array(leads) - v[:, -1]  # of the active logits over τ
+                x = x / (layer.temperature * np.diff(sets.indptr) * lead)[:, None]
         else:
-            scale = system.column_exponents[layer.d] - system.column_exponents[: layer.d]
-            x = np.ldexp(point[: layer.d] / point[layer.d], scale)
+            x = np.ldexp(points[:, :d] / points[:, d : d + 1], exponents[d] - exponents[:d])
     if layer.low is not None:
         x = np.maximum(x, layer.low)
     if layer.high is not None:

@@ -1,7 +1,7 @@
 """Verify more label sets than fit into memory: part after part to disk, and on from there after an interruption."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +11,10 @@ import numpy as np
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.arguments import whole_number
+from labelproof.foundation.digests import digest_of
 from labelproof.foundation.engines import Engine, require_engine, require_threads
 from labelproof.foundation.progress import progress_bar
+from labelproof.foundation.release import __version__
 from labelproof.foundation.threads import as_threads_are_free
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.parts import (
@@ -25,12 +27,14 @@ from labelproof.proof.parts import (
     write_part,
     write_run,
 )
-from labelproof.proof.regions import Domain, Rule, Ties
+from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties
+from labelproof.proof.result import Verification
 from labelproof.search.engines import answers, block_of, part_size_of
+from labelproof.search.findings import join
 from labelproof.search.questions import DecisionRule, Question, ask
 from labelproof.search.whitened import Candidates
 
-__all__ = ["verify_in_parts"]
+__all__ = ["answer_in_kept_parts", "verify_in_parts"]
 
 READ_AT_ONCE = 100_000  # label sets
 
@@ -124,16 +128,55 @@ def verify_in_parts(
     size = part_size or part_size_of(question.layer)
     limit = None if time_limit is None else float(time_limit)
     run = Run(len(sets), size, _hash_of(sets), limit, names, chosen)
-    with _alone(Path(folder)):
-        v = VerificationParts(Path(folder), _begin(Path(folder), run, part_size), question.layer)
-        with progress_bar("verifying", len(sets), show=progress) as advance:
-            _require_parts_of(v, question, sets, n_jobs, advance)
-            missing = v.missing
-            blocks = (block_of(sets, *v.run.ends(part)) for part in missing)
-            found = answers(question, blocks, engine, n_blocks=len(missing), n_jobs=n_jobs, advance=advance)
-            with closing(found):  # which ends its threads, whatever happens
-                for part, answer in zip(missing, found, strict=True):
-                    write_part(v.folder, part, answer)
+    with progress_bar("verifying", len(sets), show=progress) as advance:
+        return _decide_parts(question, sets, run, Path(folder), part_size, engine, n_jobs, advance)
+
+
+def answer_in_kept_parts(
+    question: Question, sets: LabelSets, keep: Path, engine: Engine, n_jobs: int | None, advance: Callable[[int], None]
+) -> Verification:
+    """Decide label sets in parts, in a folder within ``keep`` that has the name of what is asked, and join them."""
+    size = part_size_of(question.layer)
+    run = Run(len(sets), size, _hash_of(sets), question.time_limit)
+    layer, asked = question.layer, (question.box, question.eps, question.time_limit, size, run.labels_sha256)
+    pieces = (__version__, *_layer_pieces(layer), *asked)
+    folder = keep / f"verdicts-{digest_of(pieces)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    question = replace(question, candidates=Candidates(layer, len(sets)))
+    found: dict[int, Verification] = {}
+    v = _decide_parts(question, sets, run, folder, size, engine, n_jobs, advance, found.__setitem__)
+    return join(layer, sets, [found.get(part) or v.part(part) for part in range(run.n_parts)])
+
+
+def _layer_pieces(layer: OutputLayer) -> Iterator[Any]:
+    yield from (layer.weight_sha256, layer.rule, layer.ties, layer.temperature)
+    yield from (layer.offset, layer.offset_error, layer.theta, layer.low, layer.high)
+    for ball in layer.balls:
+        yield from (ball.start, ball.stop, ball.radius, ball.centre)
+
+
+def _decide_parts(
+    question: Question,
+    sets: LabelSets,
+    run: Run,
+    folder: Path,
+    part_size: int | None,
+    engine: Engine,
+    n_jobs: int | None,
+    advance: Callable[[int], None],
+    written: Callable[[int, Verification], None] = lambda *_: None,
+) -> VerificationParts:
+    """Decide the parts that a folder lacks, and tell of each when it is written."""
+    with _alone(folder):
+        v = VerificationParts(folder, _begin(folder, run, part_size), question.layer)
+        _require_parts_of(v, question, sets, n_jobs, advance)
+        missing = v.missing
+        blocks = (block_of(sets, *v.run.ends(part)) for part in missing)
+        found = answers(question, blocks, engine, n_blocks=len(missing), n_jobs=n_jobs, advance=advance)
+        with closing(found):  # which ends its threads, whatever happens
+            for part, answer in zip(missing, found, strict=True):
+                write_part(v.folder, part, answer)
+                written(part, answer)
     return v
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from labelproof.foundation.flint_precision import working_bits
 from labelproof.proof.regions import OutputLayer, exact_row
 from labelproof.search.active_set import Split, minimise
-from labelproof.search.propose import SearchSystem
+from labelproof.search.systems import SearchSystem
 from labelproof.search.time_limits import stop_after
 
 __all__ = ["ExtendedRows", "search_extended"]

@@ -2,76 +2,27 @@
 
 Nothing returned here is trusted: `labelproof.proof` turns a guess into a proof, or says that it could not.
 
-The search treats weak rows as strict ones, so that its witnesses keep clear of all boundaries, and works in scaled
-coordinates: columns by powers of two, rows to unit norm. Neither changes which systems have a solution.
+The search treats weak rows as strict ones, so that its witnesses keep clear of all boundaries, and works in the
+coordinates of `systems`.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import OutputLayer
-from labelproof.proof.rounding import times_power_of_two
-from labelproof.proof.sparse_weights import largest_of_rows
-from labelproof.search.dependences import LEAST_WIDTH, RowSample
+from labelproof.search.dependences import LEAST_WIDTH
+from labelproof.search.systems import SearchSystem, unit_rows
 from labelproof.search.time_limits import STEPS_A_SECOND, OutOfTimeError, deadline_after, steps_before, stop_after
 
-__all__ = ["Guesses", "SearchSystem", "extra_columns", "hot_rows", "is_wide", "search", "search_one", "search_system"]
+__all__ = ["Guesses", "hot_rows", "is_wide", "search", "search_one"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-NUMBERS_AT_ONCE = 2**15  # of rows that are scaled together
 SECONDS_A_CUBE = 3e-10  # to look for a conflict by products of matrices; for width m, m³ as many
 MISSES = 3  # label sets of a block without such a conflict, after which others have to be in the majority
-
-
-@dataclass(frozen=True, eq=False)
-class SearchSystem:
-    """The rows of a layer in the coordinates of the search.
-
-    Attributes
-    ----------
-    rows
-        float64 (n_rows, width): unit rows; labels first, as for an active label, then the rows that are no label.
-    rows_t32
-        float32 (width, n_rows): the same for fast scoring.
-    numbers
-        The number in `regions` of each row.
-    norms, row_exponents
-        Each row was divided by its norm, and by 2**row_exponent.
-    column_exponents
-        v in the coordinates of `regions` is the search's v times 2**-column_exponents.
-    fixed
-        float64 (n_fixed, width): equalities of features whose bounds coincide; ``fixed_features`` names them.
-    is_smooth
-        Whether neighbouring labels have nearly parallel rows, as in a DFT layer.
-    weak_zeros
-        Labels that hold at every v when they are inactive: zero rows under ties="inactive".
-    """
-
-    rows: Floats
-    rows_t32: npt.NDArray[np.float32]
-    numbers: Indices
-    norms: Floats
-    row_exponents: npt.NDArray[np.int64]
-    column_exponents: npt.NDArray[np.int64]
-    fixed: Floats
-    fixed_features: Indices
-    weak_zeros: Indices
-    is_smooth: bool
-
-    @property
-    def width(self) -> int:
-        """Number of coordinates."""
-        return self.rows.shape[1]
-
-    @cached_property
-    def sample(self) -> RowSample:
-        """Some of the rows, for conflicts of wide layers."""
-        return RowSample(self.rows, self.norms > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,105 +37,6 @@ class Guesses:
     points: Floats
     rows: list[Indices]
     tight: npt.NDArray[np.int64]
-
-
-def search_system(layer: OutputLayer) -> SearchSystem:
-    """Scale the rows of a layer for the search, some at a time: so they stay in the processor's cache."""
-    n, extra = layer.n_labels, extra_columns(layer)
-    width = layer.d + extra.shape[1]
-    step = max(16, NUMBERS_AT_ONCE // width)
-    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-    row_exponents = _exponents(np.maximum(largest_of_rows(layer.weight), largest_of_rows(extra)))
-
-    def scaled(part: slice, columns: Indices | int = 0) -> Floats:
-        """Return rows over powers of two of both kinds at once: in two steps, subnormal ones would be rounded."""
-        rows = np.concatenate([layer.weight[part], extra[part]], axis=1)
-        return times_power_of_two(rows, -row_exponents[part, None] - columns)
-
-    column_exponents = _exponents(np.max([np.abs(scaled(part)).max(axis=0) for part in parts], axis=0))
-    bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
-    rows, norms = np.empty((n + len(bounds), width)), np.empty(n + len(bounds))
-    rows_t32 = np.empty((width, n + len(bounds)), np.float32)
-    for part in parts:
-        rows[part], norms[part] = _unit_rows(scaled(part, column_exponents))
-        rows_t32[:, part] = rows[part].T
-    rows[n:], norms[n:] = _unit_rows(bounds)
-    rows_t32[:, n:] = rows[n:].T
-    weak = layer.ties == "inactive" and layer.rule == "sigmoid"
-    return SearchSystem(
-        rows,
-        rows_t32,
-        np.concatenate([np.arange(n), numbers]),
-        norms,
-        np.concatenate([row_exponents, np.zeros(len(bounds), np.int64)]),
-        column_exponents,
-        _unit_rows(fixed)[0],
-        fixed_features,
-        np.flatnonzero(norms[:n] == 0) if weak else np.empty(0, np.int64),
-        n > 4 * width and float(np.median(np.einsum("ij,ij->i", rows[: n - 1], rows[1:n]))) > 0.99,
-    )
-
-
-def extra_columns(layer: OutputLayer) -> Floats:
-    """Return the columns of label rows for scale and threshold, as far as there are any."""
-    n, columns = layer.n_labels, [np.empty((layer.n_labels, 0))]
-    if not layer.is_cone:  # on a cone, scaling x meets sparsemax's sum
-        columns.append((np.zeros(n) if layer.offset is None else layer.offset)[:, None])
-    if layer.has_threshold:
-        columns.append(np.full((n, 1), -1.0))
-    return np.concatenate(columns, axis=1)
-
-
-def _exponents(largest: Floats) -> npt.NDArray[np.int64]:
-    """Return e for each number such that it is below 2**e, and at least half of that."""
-    return np.where(largest > 0, np.frexp(largest)[1], 0).astype(np.int64)
-
-
-def _unit_rows(rows: Floats) -> tuple[Floats, Floats]:
-    """Return the rows over their norms, and the norms; zero rows stay zero."""
-    exponents = _exponents(largest_of_rows(rows))
-    scaled = times_power_of_two(rows, -exponents[:, None])
-    norms = np.linalg.norm(scaled, axis=1)
-    unit = scaled / np.where(norms == 0, 1.0, norms)[:, None]
-    return np.ascontiguousarray(unit), np.ldexp(norms, exponents)
-
-
-def _bound_rows(
-    layer: OutputLayer, width: int, column_exponents: npt.NDArray[np.int64]
-) -> tuple[Floats, Indices, Floats, Indices]:
-    """Return the rows for scale and domain with their numbers, and the equalities of fixed features."""
-    d = layer.d
-    rows, numbers, fixed, features = [], [], [], []
-    if not layer.is_cone:
-        rows.append(_unit(width, d))
-        numbers.append(layer.scale_row)
-    low = np.full(d, -np.inf) if layer.low is None else layer.low
-    high = np.full(d, np.inf) if layer.high is None else layer.high
-    for j in range(d):
-        feature = _unit(width, j)
-        floor, ceiling = feature.copy(), -feature
-        if not layer.is_cone:
-            with np.errstate(over="ignore"):
-                shift = int(column_exponents[j] - column_exponents[d])
-                floor[d], ceiling[d] = np.clip(np.ldexp([-low[j], high[j]], shift), -1e300, 1e300)
-        if low[j] == high[j]:
-            fixed.append(floor)
-            features.append(j)
-            continue
-        if np.isfinite(low[j]):
-            rows.append(floor)
-            numbers.append(layer.low_row(j))
-        if np.isfinite(high[j]):
-            rows.append(ceiling)
-            numbers.append(layer.high_row(j))
-    stacked = (np.array(r).reshape(-1, width) for r in (rows, fixed))
-    return next(stacked), np.array(numbers, np.int64), next(stacked), np.array(features, np.int64)
-
-
-def _unit(width: int, j: int) -> Floats:
-    unit = np.zeros(width)
-    unit[j] = 1.0
-    return unit
 
 
 def hot_rows(tight: npt.NDArray[np.int64], most: int = 300) -> Indices:
@@ -273,16 +125,18 @@ def _search_wide(layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot:
             known[i] = places
         elif i + 1 > MISSES + 2 * len(known):
             break
-    left = [i for i in range(n) if i not in known]
-    rest = _search_block(layer, system, sets.take(left), hot, time_limit)
     outcome, points, rows = np.zeros(n, np.int64), np.zeros((n, system.width)), [np.empty(0, np.int64)] * n
-    outcome[left], points[left] = rest.outcome, rest.points
+    tight = np.zeros(len(system.rows), np.int64)
+    left = [i for i in range(n) if i not in known]
+    if left:
+        rest = _search_block(layer, system, sets.take(left), hot, time_limit)
+        outcome[left], points[left], tight = rest.outcome, rest.points, rest.tight
+        for i, numbers in zip(left, rest.rows, strict=True):
+            rows[i] = numbers
     for i, places in known.items():
         rows[i] = system.numbers[places]
-        rest.tight[places] += 1
-    for i, numbers in zip(left, rest.rows, strict=True):
-        rows[i] = numbers
-    return Guesses(outcome, points, rows, rest.tight)
+        tight[places] += 1
+    return Guesses(outcome, points, rows, tight)
 
 
 def _search_each(layer: OutputLayer, system: SearchSystem, sets: LabelSets, time_limit: float) -> Guesses:
@@ -378,7 +232,7 @@ def _equalities(layer: OutputLayer, system: SearchSystem, sets: LabelSets) -> Fl
         rows = system.rows[active] * np.ldexp(system.norms[active], exponents - largest)[:, None]
         sums[i, 0] = rows.sum(axis=0)
         sums[i, 0, layer.d] -= np.ldexp(1 / layer.temperature, -int(system.column_exponents[layer.d] + largest))
-        sums[i] = _unit_rows(sums[i])[0]
+        sums[i] = unit_rows(sums[i])[0]
     return np.concatenate([fixed, sums], axis=1)
 
 

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from labelproof.proof.conflicts import conflict_faults
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer
-from labelproof.search.propose import SearchSystem, is_wide, search
+from labelproof.search.propose import is_wide, search
+from labelproof.search.systems import SearchSystem
 
 __all__ = ["settle_together"]
 
@@ -60,7 +61,6 @@ def _conflict_of(layer: OutputLayer, system: SearchSystem, labels: Indices, time
     table = replace(
         system,
         rows=system.rows[places],
-        rows_t32=np.ascontiguousarray(system.rows_t32[:, places]),
         numbers=system.numbers[places],
         norms=system.norms[places],
         row_exponents=system.row_exponents[places],

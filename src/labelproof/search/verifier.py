@@ -1,6 +1,8 @@
 """The front door of the verifier: check the arguments, decide, pack the evidence."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from labelproof.foundation.engines import Engine, require_engine, require_threads
@@ -9,6 +11,7 @@ from labelproof.proof.regions import Domain, Rule, Ties
 from labelproof.proof.result import Verification
 from labelproof.search.engines import answers, block_of, part_size_of
 from labelproof.search.findings import join
+from labelproof.search.in_parts import answer_in_kept_parts
 from labelproof.search.questions import DecisionRule, ask
 
 __all__ = ["DecisionRule", "verify"]
@@ -32,6 +35,7 @@ def verify(
     time_limit: float | None = None,
     sample: int | None = None,
     seed: int = 0,
+    keep: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Verification:
     """Decide for each label set whether the classifier can ever predict it, with a proof.
@@ -82,6 +86,9 @@ def verify(
     sample, seed
         Decide only so many label sets, chosen at random with this seed; `labelproof.share_interval` says what their
         verdicts tell of all.
+    keep
+        A folder for what is decided, part by part as in `verify_in_parts`; the same call again, after it was killed or
+        interrupted, goes on from there. The verdicts are the same as without; proofs may be others.
     progress
         Show a progress bar on standard error.
 
@@ -106,6 +113,8 @@ def verify(
     """
     require_engine(engine)
     require_threads(n_jobs)
+    if keep is not None and not certify:
+        raise ValueError("keep must come with certify=True, since it keeps proofs")
     question = ask(
         weight,
         bias=bias,
@@ -121,9 +130,14 @@ def verify(
     )
     sets, chosen = question.read(labels, sample, seed)
     with progress_bar("verifying", len(sets), show=progress) as advance:
-        if engine == "local":
-            return replace(question.answer(sets, n_jobs=n_jobs, advance=advance, progress=progress), sample=chosen)
-        size = part_size_of(question.layer)
-        blocks = [block_of(sets, start, start + size) for start in range(0, len(sets), size)]
-        found = answers(question, blocks or [sets], engine, n_blocks=len(blocks), advance=advance)
-        return replace(join(question.layer, sets, list(found)), sample=chosen)
+        if keep is not None and len(sets):
+            found = answer_in_kept_parts(question, sets, Path(keep), engine, n_jobs, advance)
+        elif engine == "local":
+            found = question.answer(sets, n_jobs=n_jobs, advance=advance, progress=progress)
+        else:
+            size = part_size_of(question.layer)
+            blocks = [block_of(sets, start, start + size) for start in range(0, len(sets), size)] or [sets]
+            found = join(
+                question.layer, sets, list(answers(question, blocks, engine, n_blocks=len(blocks), advance=advance))
+            )
+        return replace(found, sample=chosen)

@@ -1,6 +1,5 @@
 """Measure label sets in parts, here or on a cluster, and keep those that are done for a call that is made again."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,6 +11,7 @@ import numpy as np
 
 from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
+from labelproof.foundation.digests import digest_of
 from labelproof.foundation.engines import Engine, of_blocks
 from labelproof.foundation.release import __version__
 from labelproof.proof.labels import LabelSets
@@ -81,15 +81,9 @@ class _Kept:
         save_stretch(pack(self.asked.bounds.layer, block, self.asked.bounds.examples, found), self._path(block))
 
     def _path(self, block: LabelSets) -> Path:
-        digest = hashlib.sha256()
-        for piece in (*self._asked(), block.indptr, block.indices):
-            data = piece.encode() if isinstance(piece, str) else np.ascontiguousarray(piece).tobytes()
-            digest.update(hashlib.sha256(data).digest())
-        return self.folder / f"stretch-{digest.hexdigest()[:32]}.npz"
+        return self.folder / f"stretch-{digest_of([*self._asked(), block.indptr, block.indices])}.npz"
 
     def _asked(self) -> Iterator[Any]:
         layer, examples = self.asked.bounds.layer, self.asked.bounds.examples
-        yield from (__version__, layer.rule, layer.ties, repr(self.asked.tolerance))
-        yield from (layer.weight_sha256, examples.sha256)
-        for array in (examples.centre, layer.offset, layer.offset_error):
-            yield "" if array is None else array
+        yield from (__version__, layer.rule, layer.ties, self.asked.tolerance)
+        yield from (layer.weight_sha256, examples.sha256, examples.centre, layer.offset, layer.offset_error)

@@ -1,12 +1,15 @@
 """What happens after each epoch: its values are noted, the best weights are kept, and the run can be resumed from here.
 
 The state of all of them goes into one checkpoint, so that a run that is killed at any moment goes on from the end of
-its last complete epoch as if nothing had happened.
+the epoch that it was written after, as if nothing had happened. Files are written after an epoch only if this takes a
+small share of the run's time, and always after the last one: short epochs would otherwise wait for the disk.
 """
 
 import csv
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,40 @@ from torch import Tensor
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.writing import replacing_path, write_text
 
-__all__ = ["BestWeights", "History", "LastCheckpoint", "Row", "is_better", "read_checkpoint"]
+__all__ = ["BestWeights", "History", "LastCheckpoint", "Pace", "Row", "is_better", "read_checkpoint"]
 
 Row = dict[str, float]
+REST = 20.0  # times as long as the last writing took must pass before the next
+
+
+class Pace:
+    """When a file is written again: at once, and then so seldom that all writing takes a small share of the time.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> pace.is_due()
+    True
+    >>> with pace.writing():
+    ...     time.sleep(0.01)
+    >>> pace.is_due()
+    False
+    """
+
+    def __init__(self) -> None:
+        self._cost, self._end = 0.0, -math.inf
+
+    def is_due(self) -> bool:
+        """Return whether enough time has passed."""
+        return time.perf_counter() - self._end >= REST * self._cost
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Measure how long it takes."""
+        begin = time.perf_counter()
+        yield
+        self._end = time.perf_counter()
+        self._cost = self._end - begin
 
 
 class History(Callback):
@@ -29,7 +63,7 @@ class History(Callback):
     Parameters
     ----------
     path
-        Of the file, which is written anew after each epoch; None writes none.
+        Of the file, which is written anew as epochs pass, and after the last; None writes none.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -37,6 +71,7 @@ class History(Callback):
         self.rows: list[Row] = []
         self.finished = False
         self._started = 0.0
+        self._pace = Pace()
 
     def on_train_batch_start(self, _trainer: Trainer, _module: LightningModule, _batch: Any, index: int) -> None:
         """Start the clock."""
@@ -49,9 +84,10 @@ class History(Callback):
         row |= {name: float(value) for name, value in trainer.callback_metrics.items()}
         row["seconds"] = round(time.perf_counter() - self._started, 3)
         self.rows.append(row)
-        self.finished = trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
-        if self.path is not None and trainer.is_global_zero:
-            self._write(self.path)
+        self.finished = _is_last_epoch(trainer)
+        if self.path is not None and trainer.is_global_zero and (self.finished or self._pace.is_due()):
+            with self._pace.writing():
+                self._write(self.path)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs."""
@@ -102,7 +138,7 @@ class BestWeights(Callback):
 
 
 class LastCheckpoint(Callback):
-    """A checkpoint of the last complete epoch, which takes the place of the one before in one step.
+    """A checkpoint of a complete epoch, which takes the place of the one before in one step.
 
     Parameters
     ----------
@@ -114,13 +150,16 @@ class LastCheckpoint(Callback):
 
     def __init__(self, path: Path, data: str) -> None:
         self.path, self.data = path, data
+        self._pace = Pace()
 
     def on_train_epoch_end(self, trainer: Trainer, _module: LightningModule) -> None:
-        """Write it; this callback must be the last, so that it sees what the others did."""
+        """Write it if it is time; this callback must be the last, so that it sees what the others did."""
+        if not trainer.strategy.broadcast(self._pace.is_due() or _is_last_epoch(trainer)):
+            return
         if not trainer.is_global_zero:
             trainer.save_checkpoint(self.path)  # all devices take part, of which one writes
             return
-        with replacing_path(self.path) as draft:
+        with self._pace.writing(), replacing_path(self.path) as draft:
             trainer.save_checkpoint(draft)
 
     def state_dict(self) -> dict[str, Any]:
@@ -150,3 +189,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not {"state_dict", "callbacks"} <= content.keys():
         raise ModelFormatError(f"{path}: expected the checkpoint of a run, got another file")
     return content
+
+
+def _is_last_epoch(trainer: Trainer) -> bool:
+    return trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs

@@ -17,7 +17,7 @@ from labelproof.training.callbacks import Row
 from labelproof.training.heads import LinearHead
 from labelproof.training.svm_blocks import Solution, solutions
 
-__all__ = ["COSTS", "choose_cost", "feature_matrix", "linear_svms", "solve"]
+__all__ = ["COSTS", "ROUGH", "TOLERANCE", "choose_cost", "feature_matrix", "linear_svms", "solve"]
 
 COSTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 MOST_LABELS = 200  # on which C is chosen

@@ -18,13 +18,14 @@ from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.threads import one_blas_thread
 from labelproof.parallel.dispatch import share
 from labelproof.training.dense_svm import dense_svms, labels_at_once
-from labelproof.training.kernels import svm_labels
+from labelproof.training.kernels import LANES, svm_groups
 
 __all__ = ["Solution", "solutions"]
 
 Solution = tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]  # weights (n_labels, n_features) and biases
-LABELS_AT_ONCE = 64
+LABELS_AT_ONCE = 64  # a multiple of LANES, so that groups do not depend on blocks
 MOST_PASSES = 1000
+ROUGH, LARGE = 1e-3, 100.0  # tolerance from which on, and size of features up to which float32 is precise enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +109,15 @@ def _solved(asked: _Asked, block: _Block, n_jobs: int, advance: Callable[[int], 
 
 def _sparse(features: Any, labels: Any, cost: float, tolerance: float, n_jobs: int) -> Solution:
     n_labels = labels.shape[1]
-    rows = (features.indptr.astype(np.int64), features.indices.astype(np.int64), features.data)
+    numbers = features.data.astype(_precision(features.data, tolerance))
+    rows = (features.indptr.astype(np.int64), features.indices.astype(np.uint32), numbers)
     weight, bias = np.empty((n_labels, features.shape[1]), np.float32), np.empty(n_labels)
     given = *rows, labels.indptr.astype(np.int64), labels.indices.astype(np.int64), float(cost), tolerance, MOST_PASSES
     work = n_labels * max(features.nnz, 1)
-    share(svm_labels, *given, weight, bias, n_items=n_labels, n_numbers=work, n_threads=n_jobs)
+    share(svm_groups, *given, weight, bias, n_items=-(-n_labels // LANES), n_numbers=work, n_threads=n_jobs)
     return weight, bias
+
+
+def _precision(numbers: npt.NDArray[Any], tolerance: float) -> type[np.floating[Any]]:
+    """Return the precision to solve in: twice as many labels share a vector of float32."""
+    return np.float32 if tolerance >= ROUGH and np.abs(numbers).max(initial=0.0) <= LARGE else np.float64

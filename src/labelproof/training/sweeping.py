@@ -63,7 +63,7 @@ def sweep(
         Each variant is trained with each; they stand for ``trainer.seed``.
     out
         File of records, one JSON object per line. Runs that are there already are not repeated, and a run that was
-        interrupted goes on from its last epoch, whose checkpoint is in the folder ``unfinished`` beside the file.
+        interrupted goes on from a recent epoch, whose checkpoint is in the folder ``unfinished`` beside the file.
         None keeps nothing.
     metrics
         Names of the metrics to keep; None keeps all.

@@ -15,10 +15,10 @@ from labelproof.training.recipe import folds as folds_module
 from labelproof.training.recipe.assembling import assemble
 from labelproof.training.recipe.blending import Blend, blend
 from labelproof.training.recipe.budget import Budget, parse_budget
-from labelproof.training.recipe.calibrating import calibrate, cross_fitted, log_loss
+from labelproof.training.recipe.calibrating import Calibration, calibrate, cross_fitted, log_loss
 from labelproof.training.recipe.folds import Folds, fold_numbers
-from labelproof.training.recipe.members import leaf_logits, network_candidate, refit, svm_candidate
-from labelproof.training.recipe.menu import material_of, plans_for
+from labelproof.training.recipe.members import Candidate, leaf_logits, network_candidate, refit, svm_candidate
+from labelproof.training.recipe.menu import ViewPlan, material_of, plans_for
 from labelproof.training.recipe.network import train_network
 from labelproof.training.recipe.predicting import Size, Speed
 from labelproof.training.recipe.searching import edges
@@ -60,6 +60,15 @@ def test_a_calibration_is_where_the_posterior_is_level():
     assert np.abs(gap.mean(axis=0)).max() < 0.02  # as many as expected, but for the prior
     assert (rare.slopes > 0).all()
     assert np.isfinite(rare.offsets).all()
+
+
+def test_a_calibration_far_from_its_start_is_reached():
+    rng = np.random.default_rng(0)
+    z = rng.normal(-0.9, 0.05, (4000, 30))
+    truth = rng.random(z.shape) < expit(40 * z + 32)
+    found = calibrate(z, scipy.sparse.csr_array(truth))
+    assert found.slopes.mean() == pytest.approx(40, rel=0.03)
+    assert found.offsets.mean() == pytest.approx(32, rel=0.03)
 
 
 def test_logits_of_a_fold_do_not_depend_on_its_labels():
@@ -145,7 +154,7 @@ def test_a_budget_is_a_time():
     default = Budget()
     assert default.left() == float("inf")
     default.first_stage_took(100.0)
-    assert 890 < default.left() <= 900
+    assert 2890 < default.left() <= 2900
 
 
 def test_a_grid_is_predicted_by_its_numbers_but_for_the_smallest():
@@ -197,6 +206,24 @@ def test_a_blend_is_no_worse_than_its_best_member():
     found = blend(candidates, folds.labels)
     assert found.loss <= min(candidate.loss for candidate in candidates)
     assert sum(weight for _, weight in found.members) == pytest.approx(1.0)
+
+
+def test_a_member_of_a_blend_gives_way_to_one_that_suits_the_others_better():
+    rng = np.random.default_rng(0)
+    truth = rng.random((2000, 3)) < 0.5
+    sign, e, f = np.where(truth, 2.0, -2.0), rng.normal(0, 2, truth.shape), rng.normal(0, 1, truth.shape)
+    labels, calibration = scipy.sparse.csr_array(truth), Calibration(np.ones(3), np.zeros(3))
+
+    def member(view, cost, logits):
+        plan = ViewPlan(view, (), is_sparse=True)
+        logits = logits.astype(np.float32)
+        return Candidate(plan, "svm", logits, calibration, log_loss(logits, labels), 0.0, cost=cost)
+
+    alone, suited = member("one", 1.0, sign + 0.9 * e + f), member("one", 3.0, sign - 1.1 * e)
+    other = member("two", 1.0, sign + e)
+    assert alone.loss < suited.loss
+    assert {m for m, _ in blend([alone, other], labels).members} == {alone, other}
+    assert {m for m, _ in blend([alone, suited, other], labels).members} == {suited, other}
 
 
 def test_a_network_stops_when_held_out_loss_rises_and_a_seed_repeats_it():

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from scipy.special import expit
 
 __all__ = ["Calibration", "calibrate", "cross_fitted", "log_loss"]
 
 Floats = npt.NDArray[np.float64]
 SLOPE_PRIOR, OFFSET_PRIOR = 5.0, 1.0  # how firmly a label's slope and offset are held by the common ones
-STEPS = 30
-AT_ONCE = 4_000_000  # scores: a few hundred megabytes with all that is computed from them
+STEPS, LEAST_SLOPE = 60, 1e-3  # a score never counts against its label
+AT_ONCE = 4_000_000  # scores whose loss is computed at a time
+ENOUGH = 1_000_000  # scores from which slope and offset of all labels are found
+IN_CACHE = 50_000  # scores of labels that are calibrated together: with all that is computed from them, a few megabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ def calibrate(scores: npt.NDArray[Any], labels: Any) -> Calibration:
 
     Examples
     --------
+    >>> from scipy.special import expit
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=(5000, 3))
     >>> found = calibrate(z / 2, scipy.sparse.csr_array(rng.random(z.shape) < expit(z - 1)))
@@ -45,11 +47,12 @@ def calibrate(scores: npt.NDArray[Any], labels: Any) -> Calibration:
     """
     slope, offset = _pooled(scores, labels)
     columns = scipy.sparse.csc_array(labels)
-    size = max(1, AT_ONCE // max(len(scores), 1))
+    size = max(1, IN_CACHE // max(len(scores), 1))
     parts = []
     for first in range(0, scores.shape[1], size):
         block = slice(first, first + size)
-        parts.append(_own(scores[:, block], columns[:, block].toarray().astype(np.bool_), slope, offset))
+        truth = columns[:, block].toarray().T.astype(np.bool_)
+        parts.append(_own(np.ascontiguousarray(scores[:, block].T), truth, slope, offset))
     return Calibration(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
@@ -74,43 +77,50 @@ def log_loss(logits: npt.NDArray[Any], labels: Any) -> float:
 def _pooled(scores: npt.NDArray[Any], labels: Any) -> tuple[float, float]:
     """Return slope and offset of the largest likelihood over all labels; of some examples where there are very many."""
     n, n_labels = scores.shape
-    some = np.sort(np.random.default_rng(0).permutation(n)[: max(1, AT_ONCE // max(n_labels, 1))])
+    some = np.sort(np.random.default_rng(0).permutation(n)[: max(1, ENOUGH // max(n_labels, 1))])
     z, y = scores[some].ravel(), labels[some].toarray().astype(np.bool_).ravel()
     spread = float(z.std()) or 1.0
-    slopes, offsets = _newton(
-        z[:, None] / spread, y[:, None], np.array([1.0]), np.array([0.0]), (1e-3, 1e-3), (1.0, 0.0)
-    )
+    slopes, offsets = _newton(z[None] / spread, y[None], (1e-3, 1e-3))
     return float(slopes[0]) / spread, float(offsets[0])
 
 
 def _own(scores: npt.NDArray[Any], truth: npt.NDArray[np.bool_], slope: float, offset: float) -> tuple[Floats, Floats]:
-    scaled = scores * slope + offset  # the prior is around slope 1 and offset 0 of these
-    n_labels = scores.shape[1]
-    a, b = _newton(scaled, truth, np.ones(n_labels), np.zeros(n_labels), (SLOPE_PRIOR, OFFSET_PRIOR), (1.0, 0.0))
+    scaled = scores.astype(np.float64) * slope + offset  # the prior is around slope 1 and offset 0 of these
+    a, b = _newton(scaled, truth, (SLOPE_PRIOR, OFFSET_PRIOR))
     return a * slope, a * offset + b
 
 
-def _newton(
-    z: npt.NDArray[Any],
-    y: npt.NDArray[np.bool_],
-    a: Floats,
-    b: Floats,
-    firmness: tuple[float, float],
-    centre: tuple[float, float],
-) -> tuple[Floats, Floats]:
-    """Maximise the posterior for every column, by Newton steps of at most 1 in each number."""
+def _newton(z: npt.NDArray[Any], y: npt.NDArray[np.bool_], firmness: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Maximise the posterior for every row of scores (n_labels, n), around slope 1 and offset 0.
+
+    A step that makes a row worse is halved: without that, the scores of rare labels send the first steps to and fro.
+    """
+    n_labels = len(z)
+    a, b, least = np.ones(n_labels), np.zeros(n_labels), np.full(n_labels, np.inf)
+    da, db = np.zeros(n_labels), np.zeros(n_labels)
     for _ in range(STEPS):
-        p = expit(z * a + b)
-        gap, curve = p - y, p * (1 - p)
-        ga = (gap * z).sum(axis=0) + firmness[0] * (a - centre[0])
-        gb = gap.sum(axis=0) + firmness[1] * (b - centre[1])
-        cz = curve * z
-        haa = (cz * z).sum(axis=0) + firmness[0]
-        hab, hbb = cz.sum(axis=0), curve.sum(axis=0) + firmness[1]
-        determinant = haa * hbb - hab**2
-        da, db = (hbb * ga - hab * gb) / determinant, (haa * gb - hab * ga) / determinant
-        a = np.maximum(a - np.clip(da, -1, 1), 1e-3)  # a score never counts against its label
-        b = b - np.clip(db, -1, 1)
+        slopes, offsets = np.maximum(a + da, LEAST_SLOPE), b + db
+        loss, steps = _loss_and_steps(z, y, slopes, offsets, firmness)
+        better = loss <= least
+        least, a, b = np.where(better, loss, least), np.where(better, slopes, a), np.where(better, offsets, b)
+        da, db = np.where(better, steps[0], da / 2), np.where(better, steps[1], db / 2)
         if max(np.abs(da).max(), np.abs(db).max()) < 1e-4:
             break
     return a, b
+
+
+def _loss_and_steps(
+    z: npt.NDArray[Any], y: npt.NDArray[np.bool_], a: Floats, b: Floats, firmness: tuple[float, float]
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Return what is minimised, for each row, and Newton's steps from a and b."""
+    logits = z * a[:, None] + b[:, None]
+    small = np.exp(-np.abs(logits))
+    p = np.where(logits >= 0, 1.0, small) / (1 + small)
+    loss = (np.log1p(small) + np.maximum(logits, 0) - logits * y).sum(axis=1)
+    loss += (firmness[0] * (a - 1) ** 2 + firmness[1] * b**2) / 2
+    gap, curve = p - y, p * (1 - p)
+    ga, gb = (gap * z).sum(axis=1) + firmness[0] * (a - 1), gap.sum(axis=1) + firmness[1] * b
+    cz = curve * z
+    haa, hab, hbb = (cz * z).sum(axis=1) + firmness[0], cz.sum(axis=1), curve.sum(axis=1) + firmness[1]
+    determinant = haa * hbb - hab**2
+    return loss, ((hab * gb - hbb * ga) / determinant, (hab * ga - haa * gb) / determinant)

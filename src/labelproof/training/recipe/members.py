@@ -17,7 +17,7 @@ from labelproof.training.recipe.calibrating import Calibration, calibrate, cross
 from labelproof.training.recipe.folds import Fold, Folds
 from labelproof.training.recipe.menu import Material, ViewPlan
 from labelproof.training.recipe.network import Network, train_network
-from labelproof.training.svm import linear_svms
+from labelproof.training.svm import TOLERANCE, linear_svms
 
 __all__ = ["Candidate", "Refitted", "network_candidate", "refit", "svm_candidate", "trees_candidate"]
 
@@ -63,12 +63,15 @@ class Candidate:
         return f"{self.plan.name}: {how}"
 
 
-def svm_candidate(folds: Folds, plan: ViewPlan, parts: list[Fold], cost: float) -> Candidate:
+def svm_candidate(
+    folds: Folds, plan: ViewPlan, parts: list[Fold], cost: float, *, tolerance: float = TOLERANCE
+) -> Candidate:
     """Try support vector machines of one cost."""
     begin = time.perf_counter()
     scores = np.empty(folds.truth.shape, np.float32)
     for part in parts:
-        scores[part.held] = _products(part.held_features, *solve_svms(part.features, part.labels, cost))
+        solved = solve_svms(part.features, part.labels, cost, tolerance=tolerance)
+        scores[part.held] = _products(part.held_features, *solved)
     return _candidate(folds, plan, "svm", scores, begin, cost=cost)
 
 
@@ -103,10 +106,12 @@ def _candidate(folds: Folds, plan: ViewPlan, family: Family, scores: Logits, beg
     return Candidate(plan, family, logits, calibration, log_loss(logits, folds.truth), seconds, **found)
 
 
-def solve_svms(features: Any, labels: Any, cost: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def solve_svms(
+    features: Any, labels: Any, cost: float, *, tolerance: float = TOLERANCE
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return weights and biases, by the method that suits sparse or dense features."""
     if scipy.sparse.issparse(features):
-        return linear_svms(features, labels, cost)
+        return linear_svms(features, labels, cost, tolerance=tolerance)
     with one_blas_thread():
         return dense_svms(features, labels, cost)
 

@@ -20,11 +20,12 @@ from labelproof.training.recipe.predicting import (
     trees_seconds,
     warm_up,
 )
+from labelproof.training.svm import ROUGH
 
 __all__ = ["Search", "search"]
 
 MOST_BEYOND = 3  # costs that are tried beyond the edge of a grid
-MANY_LABELS, SOME_LABELS = 400, 200  # of more labels than the first, costs are chosen on so many
+MANY_LABELS, SOME_LABELS = 400, 128  # of more labels than the first, costs are chosen on so many
 WIDEST_NETWORK = 10_000  # inputs of a network: beyond, it hardly pays
 MOST_WEIGHTS = 300_000_000  # of support vector machines: 1.2 GB, three times while they are put together
 ALONE = 1200.0  # seconds of networks that stand alone because everything else is too large
@@ -113,9 +114,8 @@ class _Desk:
         ]
 
         def loss(cost: float) -> float:
-            return self.ledger.loss(
-                plan, f"svm {cost!r} of some", lambda: svm_candidate(few, plan, few_parts, cost).loss
-            )
+            try_it = partial(svm_candidate, few, plan, few_parts, cost, tolerance=ROUGH)
+            return self.ledger.loss(plan, f"svm {cost!r} of some", lambda: try_it().loss)
 
         losses = self._costs(plan, loss)
         best = min(losses, key=lambda cost: losses[cost])
