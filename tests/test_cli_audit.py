@@ -1,6 +1,7 @@
 """labelproof audit as users meet it: from saved models and label files to verdicts, a folder and an exit code."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +229,10 @@ def test_bad_input_is_one_sentence(folder, words, message):
     before = sorted(path.name for path in folder.rglob("*"))
     assert_refused(run(*words), message)
     assert sorted(path.name for path in folder.rglob("*")) == before
+
+
+def test_a_report_that_cannot_be_written_is_said_before_the_work(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = run("W.npz", "--labels", "Y.txt", "-o", "out")
+    assert_refused(result, "a report needs the package jinja2: pip install 'labelproof[audit]'")
+    assert not Path("out").exists()

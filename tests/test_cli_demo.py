@@ -1,8 +1,8 @@
 """labelproof demo: the main job in one command, on Debian's packages, on made-up data and on the user's own."""
 
-import builtins
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -115,13 +115,11 @@ def test_the_demo_refuses_before_it_works(small, monkeypatch):
     assert not Path("labelproof-demo").exists()
 
 
-def test_a_missing_package_is_named_with_what_to_install(small, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest, **options):
-        if name.startswith("labelproof.comparison"):
-            raise ImportError("No module named 'lightning'")
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    refused(run("demo"), "(No module named 'lightning'): pip install 'labelproof[train,audit]'")
+@pytest.mark.parametrize(
+    ("verb", "lacking", "extra"),
+    [("demo", "lightning", "train,audit"), ("demo", "jinja2", "train,audit"), ("train", "torch", "train")],
+)
+def test_a_missing_package_is_named_with_what_to_install(small, monkeypatch, verb, lacking, extra):
+    monkeypatch.setitem(sys.modules, lacking, None)
+    said = f"labelproof {verb} needs the package {lacking}: pip install 'labelproof[{extra}]'"
+    refused(run(verb, "--data", "mine.csv", "-o", "out"), said)

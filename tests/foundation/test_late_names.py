@@ -22,6 +22,16 @@ def test_a_name_that_needs_a_missing_package_says_how_to_install_it(monkeypatch,
         late_names("a", {"b": "a.c"})("b")
 
 
+def test_a_name_that_trains_is_told_the_extra_for_training(monkeypatch):
+    def missing(_):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(module, "import_module", missing)
+    monkeypatch.setattr("labelproof.foundation.optional_packages.find_spec", lambda _: None)
+    with pytest.raises(MissingPackageError, match=r"a\.b needs the package torch: pip install 'labelproof\[train\]'"):
+        late_names("a", {"b": "a.c"}, trains=True)("b")
+
+
 def test_a_fault_of_an_installed_package_is_shown_as_it_is(monkeypatch):
     def broken(_):
         raise ModuleNotFoundError("No module named 'numpy.gone'", name="numpy.gone")

@@ -32,6 +32,7 @@ from labelproof.cli.options import (
     WeightKey,
 )
 from labelproof.cli.outputs import require_writable_folder
+from labelproof.foundation.optional_packages import need
 
 __all__ = ["audit"]
 
@@ -296,9 +297,10 @@ def _refuse_others(context: typer.Context, *, of_index: bool, of_vocabulary: boo
 
 
 def _require_room(output: Path | None) -> None:
-    """Refuse a folder that could not be written, before the work is done."""
+    """Refuse a folder or a report that could not be written, before the work is done."""
     if output is None:
         return
+    need("jinja2", "a report")
     if output.exists() and not (output / "audit.json").is_file() and (not output.is_dir() or any(output.iterdir())):
         raise ValueError(f"--output must be a new or empty folder, or one with an earlier audit, got {output}")
     require_writable_folder(output)

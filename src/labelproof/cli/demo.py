@@ -1,7 +1,6 @@
 """labelproof demo: the main job from end to end, on Debian's packages and their tags or on the user's own data."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +21,7 @@ from labelproof.cli.data_options import (
     one_or_many,
 )
 from labelproof.cli.options import AsJson
+from labelproof.foundation.optional_packages import TRAINING, need_all
 from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
@@ -78,29 +78,29 @@ def demo(
     """
     if made_up and data is not None:
         raise ValueError("--made-up generates data and cannot be combined with --data")
-    with _missing_package_is_bad_input():
-        from labelproof.comparison.writing import require_free, save_comparison
-        from labelproof.data import load_dataset, topic_data
+    need_all((*TRAINING, "jinja2"), "labelproof demo", "train,audit")
+    from labelproof.comparison.writing import require_free, save_comparison
+    from labelproof.data import load_dataset, topic_data
 
-        require_free(output)  # before the work, not after it
-        if made_up:
-            name = "Documents that were made up"
-            dataset = topic_data(8000, 1000, 4000, cardinality=6.0, n_words=100.0, seed=seed)
-        else:
-            name = "Debian packages" if data is None else printable(Path(data).name)
-            width = NARROW if data is None and width is None else width
-            dataset = load_dataset(
-                SHIPPED if data is None else data,
-                format=format,
-                text=one_or_many(text),
-                labels=one_or_many(labels),
-                features=one_or_many(features),
-                split=split,
-                group=group,
-                separator=separator,
-            )
-        outcomes = list(_outcomes(dataset, name, width, epochs, min_count, seed, quiet=as_json))
-        save_comparison(output, outcomes, title=f"{name}: what can a model predict at all?")
+    require_free(output)  # before the work, not after it
+    if made_up:
+        name = "Documents that were made up"
+        dataset = topic_data(8000, 1000, 4000, cardinality=6.0, n_words=100.0, seed=seed)
+    else:
+        name = "Debian packages" if data is None else printable(Path(data).name)
+        width = NARROW if data is None and width is None else width
+        dataset = load_dataset(
+            SHIPPED if data is None else data,
+            format=format,
+            text=one_or_many(text),
+            labels=one_or_many(labels),
+            features=one_or_many(features),
+            split=split,
+            group=group,
+            separator=separator,
+        )
+    outcomes = list(_outcomes(dataset, name, width, epochs, min_count, seed, quiet=as_json))
+    save_comparison(output, outcomes, title=f"{name}: what can a model predict at all?")
     if as_json:
         print_json({"output": str(output), "heads": [outcome.to_dict() for outcome in outcomes]})
     else:
@@ -184,13 +184,3 @@ def _table(outcomes: "Sequence[Outcome]") -> Table:
             *(f"{one.scores[name]:.3f}" for name in ("micro-f1", "macro-f1")),
         )
     return lines
-
-
-@contextmanager
-def _missing_package_is_bad_input() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise ValueError(
-            f"labelproof demo trains models and needs more packages ({error}): pip install 'labelproof[train,audit]'"
-        ) from error

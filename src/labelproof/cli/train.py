@@ -20,6 +20,7 @@ from labelproof.cli.data_options import (
 from labelproof.cli.options import AsJson
 from labelproof.cli.outputs import require_writable_folder
 from labelproof.cli.train_sweep import require_sweep_place, run_sweep
+from labelproof.foundation.optional_packages import TRAINING, need_all
 from labelproof.foundation.wording import plural
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def train(
 
         print(TEMPLATE, end="")
         return
+    need_all(TRAINING, "labelproof train", "train")
     if (config is None) == (data is None):
         raise ValueError(
             "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"

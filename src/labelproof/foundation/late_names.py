@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from labelproof.foundation.optional_packages import need
+from labelproof.foundation.optional_packages import TRAINING, need, need_all
 
 __all__ = ["late_names"]
 
 
-def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def late_names(package: str, homes: Mapping[str, str], *, trains: bool = False) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose names are at home in other modules.
 
     Parameters
@@ -19,6 +19,8 @@ def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         Its name.
     homes
         For each name the module that has it, or that is it.
+    trains
+        Whether its modules need all that training does.
 
     Examples
     --------
@@ -32,6 +34,8 @@ def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         try:
             home = import_module(homes[name])
         except ModuleNotFoundError as error:
+            if trains:
+                need_all(TRAINING, f"{package}.{name}", "train")
             need((error.name or "").partition(".")[0], f"{package}.{name}")
             raise
         value = home if homes[name] == f"{package}.{name}" else getattr(home, name)

@@ -22,7 +22,7 @@ _HOME = {
 
 __all__ = ["Model", "MultiLabelClassifier", "Prediction", "load_model", "save_model"]
 
-__getattr__ = late_names(__name__, _HOME)
+__getattr__ = late_names(__name__, _HOME, trains=True)
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,9 @@
 """Names as pages show them: what a text hides, such as a change of its direction, is made visible."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-__all__ = ["label_name", "visible"]
+__all__ = ["label_name", "label_names", "visible"]
 
 HIDDEN = {"Cc", "Cf", "Cn", "Cs", "Zl", "Zp"}
 JOINERS = {"\u200c", "\u200d"}  # Persian and many Indian names need them
@@ -35,6 +35,17 @@ def label_name(names: Sequence[str], label: int) -> str:
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME - 1]}…"
     return name if name.strip() else f"label {label} (no name)"
+
+
+def label_names(names: Sequence[str], labels: Iterable[int]) -> tuple[str, ...]:
+    """Return the names of several labels as they are shown.
+
+    Examples
+    --------
+    >>> label_names(["cat", "dog", ""], [2, 0])
+    ('label 2 (no name)', 'cat')
+    """
+    return tuple(label_name(names, label) for label in labels)
 
 
 def _visible_character(character: str) -> str:

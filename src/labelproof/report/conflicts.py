@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Explained, LayerFacts
-from labelproof.pages.names import label_name
+from labelproof.pages.names import label_names
 from labelproof.report.bars import share_bar
 from labelproof.report.svg import Svg
 
@@ -72,17 +72,17 @@ def draw_conflict(document: AuditDocument, explained: Explained, anchor: str) ->
     parts += [("off", s or 0.0) for s in sorted(off_shares, key=_by_size)]
     return Conflict(
         anchor=anchor,
-        labels=_named(names, explained["labels"]),
+        labels=label_names(names, explained["labels"]),
         examples=explained["examples"],
         n_labels=len(on) + len(off),
-        on=pulls(_named(names, on), on_shares, "on", largest),
-        off=pulls(_named(names, off), off_shares, "off", largest),
+        on=pulls(label_names(names, on), on_shares, "on", largest),
+        off=pulls(label_names(names, off), off_shares, "off", largest),
         strip=share_bar(parts, whole=1.0) if largest else None,
         reason=_reason(document["layer"], explained, bool(largest)),
         irreducible=bool(explained["irreducible"]),
         sentences=tuple(line.strip() for line in explained["sentences"]),
         nearest=tuple(
-            Change(_named(names, near["added"]), _named(names, near["removed"]), near["is_minimal"])
+            Change(label_names(names, near["added"]), label_names(names, near["removed"]), near["is_minimal"])
             for near in explained["nearest"]
         ),
         least_distance=explained["least_distance"],
@@ -99,10 +99,6 @@ def pulls(names: Sequence[str], shares: Sequence[float | None], kind: str, large
         together = None if None in rest else sum(s for s in rest if s is not None)
         found.append(Pull(f"{len(rest)} others, together", together, None))
     return tuple(found)
-
-
-def _named(names: Sequence[str], labels: Sequence[int]) -> tuple[str, ...]:
-    return tuple(label_name(names, label) for label in labels)
 
 
 def _by_size(share: float | None) -> float:

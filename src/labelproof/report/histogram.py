@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from labelproof.report.svg import Svg, element
 from labelproof.report.wording import SUPERSCRIPTS
 
-__all__ = ["BOTTOM", "HEIGHT", "LEFT", "RIGHT", "TOP", "WIDTH", "Mark", "level_lines", "log_histogram"]
+__all__ = [
+    "BOTTOM",
+    "HEIGHT",
+    "LEFT",
+    "RIGHT",
+    "TOP",
+    "WIDTH",
+    "Mark",
+    "level_lines",
+    "log_histogram",
+    "marked_line",
+    "tick",
+]
 
 WIDTH, HEIGHT = 420.0, 224.0
 LEFT, RIGHT, TOP, BOTTOM = 40.0, 18.0, 48.0, 28.0
@@ -111,6 +123,23 @@ def level_lines(highest: int) -> list[Svg]:
     return drawn
 
 
+def tick(x: float, text: str) -> list[Svg]:
+    """Draw a place on the axis with its number."""
+    return [
+        element("line", class_="axis", x1=x, x2=x, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM + 4),
+        element("text", text, class_="tick", x=x, y=HEIGHT - BOTTOM + 18, text_anchor="middle"),
+    ]
+
+
+def marked_line(x: float, y: float, word: str) -> list[Svg]:
+    """Draw a line from below a word, which stands at y, to the axis."""
+    anchor = "start" if x < LEFT + 60 else "end" if x > WIDTH - RIGHT - 60 else "middle"
+    return [
+        element("line", class_="mark", x1=x, x2=x, y1=y + 4, y2=HEIGHT - BOTTOM),
+        element("text", word, class_="mark", x=x, y=y, text_anchor=anchor),
+    ]
+
+
 def _ticks(scale: _Scale) -> list[Svg]:
     end = scale.start + scale.n_bins / scale.per_decade
     decades = range(math.floor(scale.start + EDGE), math.ceil(end) + 1)
@@ -119,9 +148,7 @@ def _ticks(scale: _Scale) -> list[Svg]:
     inside = [place for place in places if -EDGE <= place[0] <= scale.n_bins + EDGE]
     drawn = []
     for bins, digit, exponent in inside[:: 1 + len(inside) // MOST_TICKS]:
-        x, text = scale.x(bins), _power(digit, exponent)
-        drawn.append(element("line", class_="axis", x1=x, x2=x, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM + 4))
-        drawn.append(element("text", text, class_="tick", x=x, y=HEIGHT - BOTTOM + 18, text_anchor="middle"))
+        drawn += tick(scale.x(bins), _power(digit, exponent))
     return drawn
 
 
@@ -136,8 +163,5 @@ def _marks(scale: _Scale, marks: Sequence[Mark]) -> list[Svg]:
     """Draw the lines; words take turns on three heights, the last one highest, so that no line crosses a word."""
     drawn = []
     for i, mark in enumerate(sorted(marks, key=lambda mark: -mark.value)):
-        x, y = scale.x(scale.bins(math.log10(mark.value))), 12.0 + 14.0 * (i % 3)
-        anchor = "start" if x < LEFT + 60 else "end" if x > WIDTH - RIGHT - 60 else "middle"
-        drawn.append(element("line", class_="mark", x1=x, x2=x, y1=y + 4, y2=HEIGHT - BOTTOM))
-        drawn.append(element("text", mark.text, class_="mark", x=x, y=y, text_anchor=anchor))
+        drawn += marked_line(scale.x(scale.bins(math.log10(mark.value))), 12.0 + 14.0 * (i % 3), mark.text)
     return drawn

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labelproof.report.histogram import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, level_lines
+from labelproof.report.histogram import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, level_lines, marked_line, tick
 from labelproof.report.svg import Svg, element
 
 __all__ = ["stretch_histogram"]
@@ -69,7 +69,7 @@ def stretch_histogram(
     drawn += [_bar(scale, place, count / highest, place >= first_beyond) for place, count in sorted(bins.items())]
     drawn += _ticks(scale)
     if edge is not None:
-        drawn += _mark(scale.x(edge / scale.width), word)
+        drawn += marked_line(scale.x(edge / scale.width), TOP - 22, word)
     frame = f"0 0 {WIDTH:g} {HEIGHT:g}"
     return element("svg", *drawn, class_="histogram", viewBox=frame, role="img", aria_label=description)
 
@@ -111,25 +111,10 @@ def _ticks(scale: _Scale) -> list[Svg]:
     for i in range(int(end / step) + 1):
         place = i * step / scale.width
         if not scale.has_far or place <= scale.n_bins - APART:
-            drawn += _tick(scale.x(place), f"{i * step:g}")
+            drawn += tick(scale.x(place), f"{i * step:g}")
     for place, text in [(scale.n_bins, f"> {end:.3g}")] * scale.has_far + [
         (scale.n_bins + scale.has_far, "∞")
     ] * scale.has_infinite:
         left, right = _span(scale, place)
-        drawn += _tick((left + right) / 2, text)
+        drawn += tick((left + right) / 2, text)
     return drawn
-
-
-def _tick(x: float, text: str) -> list[Svg]:
-    return [
-        element("line", class_="axis", x1=x, x2=x, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM + 4),
-        element("text", text, class_="tick", x=x, y=HEIGHT - BOTTOM + 18, text_anchor="middle"),
-    ]
-
-
-def _mark(x: float, word: str) -> list[Svg]:
-    anchor = "start" if x < LEFT + 60 else "end" if x > WIDTH - RIGHT - 60 else "middle"
-    return [
-        element("line", class_="mark", x1=x, x2=x, y1=TOP - 16, y2=HEIGHT - BOTTOM),
-        element("text", word, class_="mark", x=x, y=TOP - 22, text_anchor=anchor),
-    ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from labelproof.auditing.document import AuditDocument, Group, Instructive, StretchFacts
 from labelproof.foundation.wording import percent, plural
-from labelproof.pages.names import label_name
+from labelproof.pages.names import label_name, label_names
 from labelproof.report.conflicts import Pull, pulls
 from labelproof.report.stretch_picture import stretch_histogram
 from labelproof.report.summary import Figure
@@ -79,8 +79,8 @@ def view_stretch(document: AuditDocument) -> StretchView | None:
         cards=tuple(_card(one, facts, names) for one in facts["instructive"]),
         pairs=tuple(
             PairRow(
-                _named(pair["labels"], names),
-                _named([label for label in pair["labels"] if label in dead], names),
+                label_names(names, pair["labels"]),
+                label_names(names, [label for label in pair["labels"] if label in dead]),
                 pair["examples"],
                 times(pair["lower"]),
             )
@@ -143,19 +143,15 @@ def _card(one: Instructive, facts: StretchFacts, names: Sequence[str]) -> Card:
     bar = facts["bar"]
     beside = f"; the bar is {number(bar['value'])}" if bar and bar["value"] is not None else ""
     return Card(
-        labels=_named(one["labels"], names),
+        labels=label_names(names, one["labels"]),
         examples=one["examples"],
         how_far=f"stretch {times(one['lower'])} at least{beside}" if one["lower"] is not None else "stretch ∞",
         text=one["text"],
-        predicted=None if one["predicted"] is None else _named(one["predicted"], names),
+        predicted=None if one["predicted"] is None else label_names(names, one["predicted"]),
         why=_why(one),
-        on=pulls(_named(one["on"], names), on, "on", largest),
-        off=pulls(_named(one["off"], names), off, "off", largest),
+        on=pulls(label_names(names, one["on"]), on, "on", largest),
+        off=pulls(label_names(names, one["off"]), off, "off", largest),
     )
-
-
-def _named(labels: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(label_name(names, label) for label in labels)
 
 
 def _why(one: Instructive) -> str:

@@ -43,7 +43,7 @@ __all__ = [
     "sweep",
 ]
 
-__getattr__ = late_names(__name__, _HOME)
+__getattr__ = late_names(__name__, _HOME, trains=True)
 
 
 def __dir__() -> list[str]:
