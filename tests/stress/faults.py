@@ -306,10 +306,8 @@ def _in_child(folder: Path, action: Callable[[], Any], delay: float | None = Non
     child = os.fork()
     if not child:
         _be_child(folder, told, action)
-    if delay is not None:
-        time.sleep(delay)
-        os.kill(child, signal.SIGKILL)
-    guard = Timer(PATIENCE, os.kill, (child, signal.SIGABRT))
+    after, end = (PATIENCE, signal.SIGABRT) if delay is None else (delay, signal.SIGKILL)
+    guard = Timer(after, os.kill, (child, end))
     guard.start()
     _, status, usage = os.wait4(child, 0)
     guard.cancel()
