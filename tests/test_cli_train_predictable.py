@@ -37,7 +37,7 @@ def test_the_share_is_told_kept_and_raised_where_it_is_asked_for(folder):
     found = json.loads(result.stdout)
     assert found["predictable"] == {"training sets": 15, "possible": 15, "impossible": 0, "undecided": 0}
     assert found["notes"] == [
-        "Thresholds were moved, so that 100.0% of the 15 label sets of the training part can be predicted."
+        "Thresholds were moved, so that 100 % of the 15 label sets of the training part can be predicted."
     ]
 
 

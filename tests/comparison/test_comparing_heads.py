@@ -198,7 +198,7 @@ def test_the_sentences_follow_the_figures():
     first, second, third = findings(heads)
     assert first == (
         "The narrow output layer has 18 features for 1,200 labels. 2 of the 4 label combinations of the test data "
-        "(50 %) can never be its prediction, whatever the input."
+        "(50.0 %) can never be its prediction, whatever the input."
     )
     assert "has 15 fixed features more, with which every combination of up to 7 labels is possible." in second
     assert "It can predict all 4. Each of these verdicts" in second

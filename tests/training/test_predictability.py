@@ -90,7 +90,7 @@ def test_a_share_that_no_thresholds_give_is_approached():
     sections = {"head": {"kind": "bottleneck", "d": 1, "bias": False}, "trainer": {"epochs": 1}}
     asked = TrainConfig.from_dict(sections | {"decision": {"kind": "fixed", "require_predictable": 1.0}})
     fitted = fit(asked, Dataset(Z, ("a", "b"), features=features), progress=False)
-    assert "of the 4 label sets of the training part can be predicted, not 100.0%." in fitted.notes[0]
+    assert "of the 4 label sets of the training part can be predicted, not 100 %." in fitted.notes[0]
 
 
 def test_rules_without_thresholds_are_not_counted_or_moved():
@@ -131,7 +131,7 @@ def test_the_sets_that_are_looked_at_are_spread_over_all():
     sizes = [len(known.sets[i]) for i in range(len(known.sets))]
     assert (known.total, len(sizes), sizes[0], sizes[-1]) == (40, 10, 1, 37)
     assert Predictable(8, 1, 1).sentence(known) == (
-        "Proven for 10 of the 40 label sets of the training part, evenly spread: 8 (80.0%) can be predicted, 1 never, "
+        "Proven for 10 of the 40 label sets of the training part, evenly spread: 8 (80.0 %) can be predicted, 1 never, "
         "whatever the input; 1 undecided."
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from labelproof.comparison.outcome import Outcome
+from labelproof.foundation.wording import percent
 from labelproof.proof.result import Verification
 from labelproof.report import Difference, agreement
 
@@ -74,7 +75,7 @@ def _of_the_narrow(narrow: Outcome) -> str:
     if not lost:
         return f"{layer}. It can predict {_of(narrow.verification)} label combinations of the test data.{undecided}"
     return (
-        f"{layer}. {lost:,} of the {n_sets:,} label combinations of the test data ({100 * lost / n_sets:.0f} %) can "
+        f"{layer}. {lost:,} of the {n_sets:,} label combinations of the test data ({percent(lost, n_sets)}) can "
         f"never be its prediction, whatever the input.{undecided}"
     )
 

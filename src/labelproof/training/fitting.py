@@ -153,10 +153,10 @@ def _predictable_rules(
         what = f"Thresholds{f' for {name}' if name else ''}"
         if found.share < share:
             notes.append(
-                f"{what} were found under which {found.share:.1%} of {known} can be predicted, not {share:.1%}."
+                f"{what} were found under which {found.in_percent} of {known} can be predicted, not {100 * share:g} %."
             )
         elif moved[name] is not rule:
-            notes.append(f"{what} were moved, so that {found.share:.1%} of {known} can be predicted.")
+            notes.append(f"{what} were moved, so that {found.in_percent} of {known} can be predicted.")
     return moved, notes
 
 

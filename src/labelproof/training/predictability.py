@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from labelproof.decisions import PerLabelThreshold, Rule
 from labelproof.encoders import Encoder
+from labelproof.foundation.wording import percent
 from labelproof.proof.certificates import Unargmaxable
 from labelproof.proof.domains import Bounds, Domain, read_domain
 from labelproof.proof.labels import LabelSets, read_label_sets
@@ -55,14 +56,23 @@ class Predictable:
     @property
     def share(self) -> float:
         """Share that is proven possible."""
-        total = self.possible + self.impossible + self.undecided
-        return self.possible / total if total else 1.0
+        return self.possible / self.total if self.total else 1.0
+
+    @property
+    def total(self) -> int:
+        """How many were looked at."""
+        return self.possible + self.impossible + self.undecided
+
+    @property
+    def in_percent(self) -> str:
+        """The share as people read it."""
+        return percent(self.possible, self.total)
 
     def sentence(self, which: TrainingSets) -> str:
         """Say it in words."""
         open_ones = f"; {self.undecided:,} undecided" if self.undecided else ""
         return (
-            f"Proven for {which}: {self.possible:,} ({self.share:.1%}) can be predicted, {self.impossible:,} never, "
+            f"Proven for {which}: {self.possible:,} ({self.in_percent}) can be predicted, {self.impossible:,} never, "
             f"whatever the input{open_ones}."
         )
 
