@@ -12,6 +12,7 @@ of biases, add a line to DOMAINS, WEIGHTS or BIASES.
 import argparse
 import itertools
 import json
+import math
 import sys
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import labelproof as lp
-from exact_oracle import is_argmaxable
+from exact_oracle import is_argmaxable, logit
 from labelproof.foundation.writing import replacing
 from labelproof.search import column_engine, columns, engine, few_features, scaled_points
 
@@ -180,13 +181,24 @@ def judge(case):
         with unusual_paths(case):
             found = lp.verify(case.weight, case.sets, n_jobs=1, **case.options)
         found.check(n_jobs=1)
+        cuts = cuts_of(found.layer, case.options.get("thresholds"))
     except Exception as error:
         return [("wrong", f"{type(error).__name__}: {error}")] * len(case.sets)
-    return [_judge_one(case, active, int(status)) for active, status in zip(case.sets, found.status, strict=True)]
+    return [_judge_one(case, cuts, active, int(status)) for active, status in zip(case.sets, found.status, strict=True)]
 
 
-def _judge_one(case, active, status):
-    truth = is_argmaxable(case.weight, active, **case.options)
+def cuts_of(layer, thresholds):
+    """Return the logits of thresholds as the layer has them, each within some last bits of the true one."""
+    if thresholds is None:
+        return None
+    for cut, p in zip(layer.theta.tolist(), thresholds.tolist(), strict=True):
+        if abs(cut - logit(p)) > 4 * math.ulp(max(abs(cut), 1.0)):
+            raise ValueError(f"the threshold {p} was taken as the score {cut}")
+    return layer.theta
+
+
+def _judge_one(case, cuts, active, status):
+    truth = is_argmaxable(case.weight, active, cuts=cuts, **case.options)
     if status < 0:
         return "undecided", ""
     if truth is None:

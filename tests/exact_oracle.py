@@ -21,6 +21,7 @@ def is_argmaxable(
     *,
     bias=None,
     thresholds=None,
+    cuts=None,
     rule="sigmoid",
     ties="open",
     domain=None,
@@ -30,8 +31,9 @@ def is_argmaxable(
 ):
     """Whether some x (and τ) in the domain gives the labels in `active`, and no others.
 
-    `only` leaves out the rows of all other labels, to ask whether these labels alone are a conflict;
-    `decide` is `simplex` unless told otherwise.
+    `cuts` are the scores at which labels with thresholds switch on, `logit` of each unless told otherwise: whoever rounds
+    them otherwise asks another question. `only` leaves out the rows of all other labels, to ask whether these labels
+    alone are a conflict; `decide` is `simplex` unless told otherwise.
     """
     assert rule in {"sigmoid", "topk", "sparsemax"}
     assert ties in {"open", "inactive"}
@@ -39,7 +41,8 @@ def is_argmaxable(
     n_labels, d, active = len(W), len(W[0]), {int(i) for i in active}
     b = [Fraction(0)] * n_labels if bias is None else [Fraction(entry) for entry in np.asarray(bias).tolist()]
     if thresholds is not None:
-        b = [entry - Fraction(logit(p)) for entry, p in zip(b, thresholds, strict=True)]
+        cuts = [logit(p) for p in thresholds] if cuts is None else np.asarray(cuts).tolist()
+        b = [entry - Fraction(cut) for entry, cut in zip(b, cuts, strict=True)]
     if rule != "sigmoid":  # compare with τ instead of 0
         W = [[*row, Fraction(-1)] for row in W]
 

@@ -1,4 +1,4 @@
-"""The picture of figure 5: share of argmaxable test sets and F1@k by the width of the head."""
+"""The picture of figure 5: share of test sets that can be predicted and F1@k by the width of the head."""
 
 import statistics
 from pathlib import Path
@@ -9,24 +9,29 @@ from labelproof.training import RunRecord
 
 COLOURS = dict(zip(HEADS, ("#b23b3b", "#1f5fa8", "#e08a3c", "#8a5a2b", "#5ba3d0", "#3a8f4a"), strict=True))
 
+STYLES = dict(zip(HEADS, ("-", "-", "--", ":", "-.", (0, (1, 3))), strict=True))  # so that lines on each other are seen
+
 
 def draw(heads: dict[str, dict[int, list[RunRecord]]], path: Path, title: str) -> None:
     """Draw one line for each head through the means over seeds, and the points of all runs."""
-    figure = new_figure(9.4, 3.8)
+    figure = new_figure(9.4, 4.4)
     panels = figure.subplots(1, 2)
     for head, widths in heads.items():
         xs = sorted(widths)
         for axes, value in zip(panels, (share, lambda one: one.measured["f1@k"]), strict=True):
-            axes.plot(xs, [statistics.fmean(map(value, widths[x])) for x in xs], color=COLOURS[head], label=head)
+            look = {"color": COLOURS[head], "linestyle": STYLES[head], "linewidth": 2, "label": head}
+            axes.plot(xs, [statistics.fmean(map(value, widths[x])) for x in xs], **look)
             points = [(x, value(one)) for x in xs for one in widths[x]]
             axes.plot(*zip(*points, strict=True), ".", color=COLOURS[head], alpha=0.5)
-    for axes, name in zip(panels, ("share of test sets argmaxable", "F1@k"), strict=True):
+    for axes, name in zip(panels, ("share of test sets that can be predicted", "F1@k"), strict=True):
         axes.set_xscale("log")
         axes.minorticks_off()
         axes.set_xticks(sorted({x for widths in heads.values() for x in widths}))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set(xlabel="width d", title=name)
         axes.grid(alpha=0.25)
-    panels[1].legend(loc="lower right", frameon=False, fontsize=7)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8
+    )
     figure.suptitle(title, fontsize=11)
     save_figure(figure, path)

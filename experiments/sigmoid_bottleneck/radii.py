@@ -10,10 +10,15 @@ import numpy as np
 import labelproof as lp
 from experiments.rows import Row, compute_missing
 from labelproof.pictures.canvas import new_figure, save_figure
-from labelproof.theory.dft import dft_matrix
+from labelproof.theory.dft import dft_matrix, vandermonde_matrix
 
 SLACK, SETS = 16, 200
-LAYERS = {"dft": "DFT alone", "slack": f"DFT and {SLACK} slack columns", "normal": "normal, as many columns"}
+LAYERS = {
+    "dft": "DFT alone",
+    "vandermonde": "orthonormal polynomials alone",
+    "slack": f"DFT and {SLACK} slack columns",
+    "normal": "normal, as many columns",
+}
 LEAST = 1e-8  # what the paper's programme can tell from 0
 
 
@@ -30,6 +35,8 @@ def measure(*, layer: str, k: int, n: int, seed: int) -> Row:
     rng = np.random.default_rng([seed, n, k])
     columns = rng.normal(size=(n, SLACK)) / math.sqrt(n)  # of norm about 1, as those of the DFT
     weight = dft_matrix(n, k)
+    if layer == "vandermonde":
+        weight = vandermonde_matrix(n, 2 * k + 1)
     if layer == "slack":
         weight = np.hstack([weight, columns])
     if layer == "normal":
@@ -57,7 +64,7 @@ def mean_log(rows: list[Row], value: str, **setting: Any) -> float | None:
 
 def draw(rows: list[Row], path: Path) -> None:
     """Draw one panel for each layer: the radius that 99 of 100 sets exceed, by n, one line for each k."""
-    figure = new_figure(3.3 * len(LAYERS), 3.8)
+    figure = new_figure(2.9 * len(LAYERS), 3.8)
     panels = figure.subplots(1, len(LAYERS), sharex=True, sharey=True)
     for axes, (layer, title) in zip(panels, LAYERS.items(), strict=True):
         for k in sorted({row["setting"]["k"] for row in rows}):

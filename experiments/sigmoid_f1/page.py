@@ -6,13 +6,12 @@ from pathlib import Path
 from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sentence_features import ENCODER, TOKENS
-from experiments.sigmoid_f1.grid import BATCHES, BETAS, EMPTY, ETAS, LOSSES, MAP, MAPPED, RATES, SEEDS
+from experiments.sigmoid_f1.grid import BATCHES, BETAS, EMPTY, ETAS, LOSSES, MAP, MAPPED, PUBLISHED, RATES, SEEDS
 from experiments.sigmoid_f1.tasks import TASKS
 from experiments.verdicts import RULE, seen, sign, verdict
 from labelproof.training import RunRecord
 
 COMMAND = "python -m experiments.sigmoid_f1"
-PUBLISHED = ("BCE", "focal", "ASL", "unboundedF1", "sigmoidF1")  # the losses of the paper's tables
 RULES = ("at .5", "at 0.05", "tuned", "tuned for each label", "averaged")
 THRESHOLDS = {
     "at .5": "threshold 0.5",

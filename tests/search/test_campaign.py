@@ -50,6 +50,19 @@ def test_a_wrong_verdict_is_told_with_the_way_to_repeat_it(monkeypatch):
     assert told in again
 
 
+def test_thresholds_are_compared_as_they_were_rounded():
+    """ln 3 and ln 9 of last bits decide this set, where math.log and scipy's logit differ."""
+    code, text = ran("--seed", 22, "--start", 112333, "--cases", 1)
+    assert code == 0, text
+
+
+def test_a_threshold_that_was_taken_for_another_is_wrong(monkeypatch):
+    monkeypatch.setattr(campaign, "logit", lambda p: p)
+    code, text = ran("--seed", 22, "--start", 112333, "--cases", 1)
+    assert code == 1
+    assert "ValueError: the threshold 0.25 was taken as the score -1.09" in text
+
+
 def test_a_verdict_that_cannot_be_proven_again_is_wrong(monkeypatch):
     def refuse(*_, **__):
         raise lp.CertificateError("label 0: expected a positive logit, got 0")

@@ -158,6 +158,18 @@ def test_a_narrow_layer_that_there_is_no_time_to_prepare_is_not_made(clock, monk
     assert [answer.reason for answer in answers] == ["no proof within the time limit of 23.9 s"]
 
 
+def test_the_preparation_of_a_narrow_layer_ends_at_the_deadline(clock, monkeypatch):
+    monkeypatch.setattr(few_features, "WIDE", 8)
+    layer, sets = make_layer(gaussian(2000, 60), domain="nonnegative"), read_label_sets([[0]], 2000)
+    clock.seconds_a_look = 1.0
+    with pytest.raises(OutOfTimeError):
+        search_system(layer, deadline_after(2.0))
+    assert len(search_system(layer, deadline_after(100.0)).rows) == 2060
+    monkeypatch.setattr(engine, "decide", lambda *_, **__: pytest.fail("searched"))
+    (found,) = engine._decide_wide(layer, sets, 1, 8.0, lambda _: None)
+    assert found.reason == "no proof within the time limit of 8.0 s"
+
+
 def test_points_of_few_columns_are_given_up_at_the_deadline(clock):
     G, t = gaussian(60, 40), np.ones(60)
     box = Box(np.zeros(40), np.ones(40), np.full(40, -1.0), np.ones(40))

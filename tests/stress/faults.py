@@ -108,8 +108,9 @@ def preload() -> None:
 
 def undisturbed(job: Job, folder: Path) -> Undisturbed:
     """Prepare the inputs of a job, run it, and run it again on its own results, which must not change."""
-    start, done = folder / "start", folder / "done"
+    start, done = folder / "start", folder / "undisturbed" / "work"  # an audit names the folder that its model is in
     start.mkdir(parents=True)
+    done.parent.mkdir()
     _in_child(start, job.prepare)
     shutil.copytree(start, done)
     begin = time.monotonic()
@@ -305,10 +306,8 @@ def _in_child(folder: Path, action: Callable[[], Any], delay: float | None = Non
     child = os.fork()
     if not child:
         _be_child(folder, told, action)
-    if delay is not None:
-        time.sleep(delay)
-        os.kill(child, signal.SIGKILL)
-    guard = Timer(PATIENCE, os.kill, (child, signal.SIGABRT))
+    after, end = (PATIENCE, signal.SIGABRT) if delay is None else (delay, signal.SIGKILL)
+    guard = Timer(after, os.kill, (child, end))
     guard.start()
     _, status, usage = os.wait4(child, 0)
     guard.cancel()

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -6,7 +7,7 @@ import scipy.sparse
 
 import labelproof as lp
 from labelproof.theory.dft import dft_matrix, gale_matrix
-from labelproof.theory.plan import WIDTHS, wilson_interval
+from labelproof.theory.plan import TRAINED_FACTOR, WIDTHS, trained_width, wilson_interval
 
 RNG = np.random.default_rng(3)
 SPARSE = (RNG.random((60, 80)) < 0.05).astype(np.int8)
@@ -122,3 +123,22 @@ def test_a_plan_says_what_the_stored_numbers_take():
     wide = replace(p, code_width=1379, gaussian_width=842)
     assert "or normal columns in 842, for all but one in a million seeds." in wide.recommendation
     assert lp.plan([[0]], n_labels=1, n_sample=1).gaussian_width is None
+
+
+def test_a_trained_head_needs_more_for_more_active_labels_and_never_more_than_labels():
+    widths = [trained_width(500, k) for k in range(0, 501, 20)]
+    assert widths == sorted(widths)
+    assert (trained_width(500, 0), trained_width(3, 3)) == (1, math.ceil(3 * TRAINED_FACTOR))
+    assert trained_width(1, 1) == 1
+
+
+def test_the_plan_takes_the_size_that_nearly_all_sets_have(sparse_plan):
+    sizes = np.sort(SPARSE.sum(axis=1))
+    assert sparse_plan.trained_width == trained_width(80, int(sizes[-1]))
+    assert f"a trained head needs about {sparse_plan.trained_width} for 99 of 100" in sparse_plan.recommendation
+
+
+@pytest.mark.parametrize(("n_labels", "k"), [(3, 4), (3, -1), (0, 0)])
+def test_more_active_labels_than_labels_have_no_width(n_labels, k):
+    with pytest.raises(ValueError, match=f"k must be a number of active labels from 0 to {n_labels}, got {k}"):
+        trained_width(n_labels, k)

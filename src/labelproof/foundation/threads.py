@@ -67,8 +67,7 @@ def as_threads_are_free(
 def one_blas_thread() -> AbstractContextManager[object]:
     """Keep BLAS to one thread, since our own threads share the cores; also the BLAS that compiled code calls.
 
-    Those who ask for it at the same time may end in any order: the last one gives BLAS its threads back. Sums depend on
-    their number, in the last bits.
+    Those who ask for it at the same time may end in any order: the last one gives BLAS its threads back.
     """
     return _one_blas_thread(os.getpid())
 

@@ -29,7 +29,7 @@ from labelproof.training.fitted import Fitted
 from labelproof.training.fitting import build_module, fit
 from labelproof.training.loop import train
 from labelproof.training.module import TrainingModule
-from labelproof.training.recipe.fitting import rule_for
+from labelproof.training.recipe.deciding import rule_for
 from labelproof.training.scoring import batch_logits, to_probabilities
 from labelproof.training.targets import Classes, LabelSets, as_array, label_names, read_targets
 

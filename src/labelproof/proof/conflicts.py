@@ -90,17 +90,12 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     numbers = rows.tolist()
     if not 1 <= len(numbers) <= layer.width + 1:
         return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
-    is_ascending = all(map(lt, numbers, numbers[1:]))
-    is_of_labels = is_ascending and numbers[0] >= 0 and numbers[-1] < layer.n_labels
-    if not is_of_labels and not (is_ascending and _extra(layer, numbers) <= set(layer.extra_rows())):
+    extra = {number for number in numbers if not 0 <= number < layer.n_labels}
+    if not all(map(lt, numbers, numbers[1:])) or (extra and not extra <= set(layer.extra_rows())):
         return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):
         return "expected a conflict with a strict inequality, got only weak ones"
     return None
-
-
-def _extra(layer: OutputLayer, numbers: list[int]) -> set[int]:
-    return {number for number in numbers if not 0 <= number < layer.n_labels}
 
 
 def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> list[Floats]:

@@ -63,10 +63,10 @@ class Prepared:
         return float_rows(self.layer)
 
 
-def prepare(layer: OutputLayer) -> Prepared:
+def prepare(layer: OutputLayer, deadline: float = inf) -> Prepared:
     """Scale a layer's rows for search and proof; of sparse weights this makes dense copies."""
     layer = layer.dense()
-    system = search_system(layer)
+    system = search_system(layer, deadline)
     return Prepared(layer, system, DoubledRows(layer, system), ExtendedRows(layer, system))
 
 
@@ -139,7 +139,11 @@ def _decide_wide(
     begin = now()  # what prepares the layer is no label set's time
 
     def decide_narrow(narrow: OutputLayer, some: LabelSets, seconds: float | None) -> list[Finding]:
-        start, prepared = now(), prepare(narrow)
+        start = now()
+        try:
+            prepared = prepare(narrow, deadline_after(None if seconds is None else seconds * len(some)))
+        except OutOfTimeError:
+            return [Finding(reason=out_of_time(time_limit))] * len(some)
         return decide(narrow, some, n_jobs=n_jobs, time_limit=time_left(seconds, start, len(some)), prepared=prepared)
 
     evidence = search_few_features(layer, kept, sets, decide_narrow, time_limit)

@@ -39,7 +39,7 @@ class Guesses:
     tight: npt.NDArray[np.int64]
 
 
-def hot_rows(tight: npt.NDArray[np.int64], most: int = 300) -> Indices:
+def hot_rows(tight: npt.NDArray[np.int64], most: int = 200) -> Indices:
     """Return the rows that were tight or in conflict most often, as places in `SearchSystem.rows`."""
     order = np.argsort(-tight, kind="stable")[:most]
     return order[tight[order] > 0]

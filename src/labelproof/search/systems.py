@@ -13,6 +13,7 @@ from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
 from labelproof.proof.sparse_weights import largest_of_rows
 from labelproof.search.dependences import RowSample
+from labelproof.search.time_limits import stop_after
 
 __all__ = ["SearchSystem", "extra_columns", "search_system", "unit_rows"]
 
@@ -74,11 +75,11 @@ class SearchSystem:
         return RowSample(self.rows, self.norms > 0)
 
 
-def search_system(layer: OutputLayer) -> SearchSystem:
-    """Scale the rows of a layer for the search."""
+def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
+    """Scale the rows of a layer for the search; raise OutOfTimeError if that takes until the deadline."""
     n, extra = layer.n_labels, extra_columns(layer)
     row_exponents = _exponents(np.maximum(largest_of_rows(layer.weight), largest_of_rows(extra)))
-    labels, norms, column_exponents = _label_rows(layer.weight, extra, row_exponents)
+    labels, norms, column_exponents = _label_rows(layer.weight, extra, row_exponents, deadline)
     width = labels.shape[1]
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
     unit_bounds, bound_norms = unit_rows(bounds)
@@ -102,18 +103,22 @@ def _parts(n: int, width: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def _label_rows(weight: Floats, extra: Floats, row_exponents: Indices) -> tuple[Floats, Floats, Indices]:
+def _label_rows(
+    weight: Floats, extra: Floats, row_exponents: Indices, deadline: float
+) -> tuple[Floats, Floats, Indices]:
     """Return the rows of labels to unit norm, the norms that they had, and the exponents of the columns."""
     n, d = weight.shape
     rows, norms = np.empty((n, d + extra.shape[1])), np.empty(n)
     parts, largest = _parts(*rows.shape), np.zeros(rows.shape[1])
     for part in parts:
+        stop_after(deadline)
         rows[part, :d], rows[part, d:] = weight[part], extra[part]
         rows[part] = times_power_of_two(rows[part], -row_exponents[part, None])
         largest = np.maximum(largest, np.maximum(rows[part].max(axis=0), -rows[part].min(axis=0)))
     column_exponents = _exponents(largest)
     is_moderate = max(np.abs(row_exponents).max(), np.abs(column_exponents).max()) <= MODERATE
     for part in parts:
+        stop_after(deadline)
         some = rows[part]  # the largest number of each row is between ½ and 1 from here on
         if is_moderate:
             some *= np.ldexp(1.0, -column_exponents)

@@ -19,7 +19,8 @@ from labelproof.metrics import f1_score
 from labelproof.models import Model
 from labelproof.training import TrainConfig, fit
 from labelproof.training.recipe import fitting, searching
-from labelproof.training.recipe.fitting import fit_recipe, rule_for
+from labelproof.training.recipe.deciding import chosen_rule, decided_out_of_fold, rule_for
+from labelproof.training.recipe.fitting import fit_recipe
 
 AUTO = TrainConfig.from_dict({"head": {"kind": "auto", "budget": 0}})  # a plain grid
 ALL = TrainConfig.from_dict({"head": {"kind": "auto", "budget": "1h"}})
@@ -108,7 +109,9 @@ def test_an_interrupted_run_goes_on_after_what_was_finished(numbers, tmp_path, m
     monkeypatch.setattr(searching, "svm_candidate", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         fit(AUTO, numbers, out=tmp_path / "run", progress=False)
-    monkeypatch.setattr(searching, "svm_candidate", lambda *args: done.append(args[-1]) or original(*args))
+    monkeypatch.setattr(
+        searching, "svm_candidate", lambda *given, **how: done.append(given[-1]) or original(*given, **how)
+    )
     resumed = fit(AUTO, numbers, out=tmp_path / "run", resume=True, progress=False)
     assert len(done) == len(set(done))
     whole = fit(AUTO, numbers, progress=False)
@@ -151,11 +154,11 @@ def test_costs_that_were_tried_on_some_labels_are_not_tried_again(numbers, tmp_p
     monkeypatch.setattr(searching, "SOME_LABELS", 2)
     original, done = searching.svm_candidate, []
 
-    def stop_at_all_labels(folds, plan, parts, cost):
+    def stop_at_all_labels(folds, plan, parts, cost, **how):
         if folds.labels.shape[1] > 2:
             raise KeyboardInterrupt
         done.append(cost)
-        return original(folds, plan, parts, cost)
+        return original(folds, plan, parts, cost, **how)
 
     monkeypatch.setattr(searching, "svm_candidate", stop_at_all_labels)
     with pytest.raises(KeyboardInterrupt):
@@ -184,12 +187,22 @@ def test_out_of_fold_decisions_do_not_know_their_labels(numbers):
     training = numbers.part("train").with_split(None)
     folds = searching.Folds(fitting.material_of(training), training.labels, fitting.fold_numbers(training, seed=0))
     logits = np.random.default_rng(0).normal(size=training.labels.shape).astype(np.float32)
-    decided = fitting._decided_out_of_fold(logits, folds, "macro-f1")
+    decided = decided_out_of_fold(rule_for("macro-f1"), logits, training.labels, folds.parts)
     changed = training.labels.toarray()
     changed[folds.numbers == 0] ^= True
-    other = searching.Folds(folds.material, scipy.sparse.csr_array(changed), folds.numbers)
-    again = fitting._decided_out_of_fold(logits, other, "macro-f1")
+    again = decided_out_of_fold(rule_for("macro-f1"), logits, scipy.sparse.csr_array(changed), folds.parts)
     np.testing.assert_array_equal(decided[folds.numbers == 0], again[folds.numbers == 0])
+
+
+@pytest.mark.parametrize(("own_offsets", "kind"), [(False, "Threshold"), (True, "PerLabelThreshold")])
+def test_labels_have_thresholds_of_their_own_where_that_pays(own_offsets, kind):
+    rng = np.random.default_rng(0)
+    truth = rng.random((300, 40)) < 0.05
+    logits = np.where(truth, 2.0, -2.0) + rng.normal(0, 1.5, truth.shape) + own_offsets * rng.normal(0, 4, 40)
+    labels, parts = scipy.sparse.csr_array(truth), np.arange(300) % 3
+    rule = chosen_rule("macro-f1", logits.astype(np.float32), labels, parts)
+    assert type(rule).__name__ == kind
+    assert type(chosen_rule("micro-f1", logits.astype(np.float32), labels, parts)).__name__ == "Threshold"
 
 
 def test_one_command_trains_predicts_and_evaluates(texts, tmp_path, monkeypatch):

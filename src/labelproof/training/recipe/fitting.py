@@ -10,24 +10,23 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from labelproof.data import Dataset
-from labelproof.decisions import PerLabelThreshold, Rule, Threshold
-from labelproof.decisions.tuning import is_separable
+from labelproof.decisions import Rule
 from labelproof.encoders.views.encoder import ViewsEncoder
 from labelproof.metrics import by_name, evaluate, expected_calibration_error
 from labelproof.training.heads import LinearHead
 from labelproof.training.recipe.assembling import assemble
 from labelproof.training.recipe.blending import Blend, blend
 from labelproof.training.recipe.budget import Budget
+from labelproof.training.recipe.deciding import chosen_rule, decided_out_of_fold, rule_for
 from labelproof.training.recipe.folds import Folds, fold_numbers
 from labelproof.training.recipe.ledger import Ledger
 from labelproof.training.recipe.members import refit
 from labelproof.training.recipe.menu import material_of
 from labelproof.training.recipe.searching import search
 
-__all__ = ["METRICS", "RecipeResult", "Row", "fit_recipe", "rule_for"]
+__all__ = ["METRICS", "RecipeResult", "Row", "fit_recipe"]
 
 METRICS = ("micro-f1", "macro-f1")  # whose rules every model keeps
-SHRINKAGE = 5.0
 Row = dict[str, Any]
 
 
@@ -95,17 +94,18 @@ def fit_recipe(
     say(f"training on all {len(training):,} examples: {blended.name}")
     members = [refit(member, folds.material, folds.labels, seed=seed) for member, _ in blended.members]
     encoder, head = assemble(blended, members, folds.material)
-    rules = {name: rule_for(name).fit(folds.truth, blended.logits) for name in dict.fromkeys((metric, *METRICS))}
+    out_of_fold = blended.logits, folds.truth, folds.parts
+    unfitted = {name: chosen_rule(name, *out_of_fold) for name in dict.fromkeys((metric, *METRICS))}
     singles = [
-        {"member": c.name, "seconds": c.seconds, "log loss": c.loss, **_scores(c.logits, folds)}
+        {"member": c.name, "seconds": c.seconds, "log loss": c.loss, **_scores(c.logits, folds, _usual())}
         for c in found.candidates
     ]
-    total = {"member": "blend", "seconds": 0.0, "log loss": blended.loss, **_scores(blended.logits, folds)}
+    total = {"member": "blend", "seconds": 0.0, "log loss": blended.loss, **_scores(blended.logits, folds, unfitted)}
     return RecipeResult(
         encoder,
         head,
-        rules,
-        _honest_metrics(blended.logits, folds, metric),
+        {name: rule.fit(folds.truth, blended.logits) for name, rule in unfitted.items()},
+        _honest_metrics(blended.logits, folds, unfitted[metric]),
         [*singles, total],
         found.skipped,
         [
@@ -116,34 +116,20 @@ def fit_recipe(
     )
 
 
-def rule_for(metric: str) -> Rule:
-    """Return the unfitted rule for a metric: one threshold per label for macro averages, else one for all labels.
-
-    >>> type(rule_for("micro-f1")).__name__, type(rule_for("macro-f1")).__name__
-    ('Threshold', 'PerLabelThreshold')
-    """
-    if metric.startswith(("macro-", "weighted-")) and is_separable(metric):
-        return PerLabelThreshold(metric=metric, shrinkage=SHRINKAGE, scores="logits")
-    return Threshold(metric=metric, scores="logits")
+def _usual() -> dict[str, Rule]:
+    return {name: rule_for(name) for name in METRICS}
 
 
-def _decided_out_of_fold(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> npt.NDArray[np.bool_]:
-    """Return label sets, those of each fold by thresholds of the others."""
-    decided = np.zeros(logits.shape, np.bool_)
-    for part in np.unique(folds.parts):
-        held = folds.parts == part
-        rule = rule_for(metric).fit(folds.truth[~held], logits[~held])
-        decided[held] = rule.decide(logits[held])
-    return decided
-
-
-def _scores(logits: npt.NDArray[np.float32], folds: Folds) -> dict[str, float]:
-    found = {name: float(by_name(name)(folds.truth, _decided_out_of_fold(logits, folds, name))) for name in METRICS}
+def _scores(logits: npt.NDArray[np.float32], folds: Folds, rules: dict[str, Rule]) -> dict[str, float]:
+    found = {}
+    for name in METRICS:
+        decided = decided_out_of_fold(rules[name], logits, folds.truth, folds.parts)
+        found[name] = float(by_name(name)(folds.truth, decided))
     return {**found, "precision@1": float(by_name("precision@1")(folds.truth, logits))}
 
 
-def _honest_metrics(logits: npt.NDArray[np.float32], folds: Folds, metric: str) -> dict[str, float]:
-    decided = _decided_out_of_fold(logits, folds, metric)
+def _honest_metrics(logits: npt.NDArray[np.float32], folds: Folds, rule: Rule) -> dict[str, float]:
+    decided = decided_out_of_fold(rule, logits, folds.truth, folds.parts)
     ks = tuple(k for k in (1, 3, 5) if k <= logits.shape[1])
     values = evaluate(folds.truth, logits, decided, scores="logits", ks=ks)
     return {name: float(value) for name, value in values.items()}
