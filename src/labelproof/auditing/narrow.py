@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.auditing.real_inputs import RealInputs
+from labelproof.foundation.wording import some_of
 from labelproof.proof.domains import read_domain
 from labelproof.proof.examples import read_examples
 
@@ -83,9 +84,7 @@ def in_the_middle(domain: tuple[Floats, Floats], which: Sequence[int]) -> tuple[
 
 def said_of(which: Sequence[int], n: int) -> str:
     """Say in a sentence which features were held within their range."""
-    shown = ", ".join(map(str, which[:MOST_NAMED])) + (
-        f" and {len(which) - MOST_NAMED} more" if len(which) > MOST_NAMED else ""
-    )
+    shown = some_of([str(feature) for feature in which], MOST_NAMED)
     features = "Feature" if len(which) == 1 else "Features"
     verb = "hardly varies" if len(which) == 1 else "hardly vary"
     held = "is held within its range" if len(which) == 1 else "are held within their range"

@@ -7,6 +7,7 @@ import numpy as np
 
 from labelproof.auditing.document import Outside
 from labelproof.auditing.names import Aligned
+from labelproof.foundation.wording import some_of
 
 __all__ = ["put_outside"]
 
@@ -51,8 +52,7 @@ def _reason(size: int | None, n_other: int, n_apart: int, unknown: Counter[str])
         outputs = "one label" if size == 1 else f"{size} labels"
         reasons.append(f"The model gives exactly {outputs} to every input, and {n_other:,} sets have another number.")
     if n_apart:
-        shown = ", ".join(name for name, _ in unknown.most_common(MOST_NAMED))
-        more = f" and {len(unknown) - MOST_NAMED:,} more" if len(unknown) > MOST_NAMED else ""
+        shown = some_of([name for name, _ in unknown.most_common()], MOST_NAMED)
         have = "set has a label" if n_apart == 1 else "sets have labels"
-        reasons.append(f"{n_apart:,} {have} that the model does not know: {shown}{more}.")
+        reasons.append(f"{n_apart:,} {have} that the model does not know: {shown}.")
     return " ".join(reasons)

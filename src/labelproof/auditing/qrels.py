@@ -12,6 +12,7 @@ import numpy as np
 
 from labelproof.data.textfile import at, bare_name, read_lines, require_file
 from labelproof.errors import DataFormatError
+from labelproof.foundation.wording import some_of
 from labelproof.proof.labels import LabelSets
 
 __all__ = ["Qrels", "read_document_names", "read_qrels"]
@@ -56,8 +57,7 @@ def read_qrels(path: str | os.PathLike[str], n_documents: int, *, document_names
         relevant[query][row] = relevance > 0
     if unknown:
         rows = f"a row from 0 to {n_documents - 1}" if numbers is None else f"one of {n_documents:,} documents"
-        more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
-        raise DataFormatError(f"{place.name}: expected {rows}, got {unknown[0]}{more}")
+        raise DataFormatError(f"{place.name}: expected {rows}, got {some_of(unknown, 1)}")
     if not relevant:
         raise DataFormatError(f"{place.name}: expected lines of query, 0, document and relevance, got an empty file")
     chosen = {query: sorted(row for row, yes in rows.items() if yes) for query, rows in relevant.items()}

@@ -12,7 +12,7 @@ from labelproof.auditing.document import CHECK_PAIRS, CHECK_STRETCH, Dead, Instr
 from labelproof.auditing.groups import rounded_down, told_bar
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.foundation.engines import Engine
-from labelproof.foundation.wording import at_least, separator
+from labelproof.foundation.wording import at_least, some_of
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.pair_result import PairStretch
@@ -251,9 +251,7 @@ def _sentence(
 
 
 def _list(labels: Sequence[int], names: Sequence[str]) -> str:
-    shown = [names[label] for label in labels[:MOST_IN_SENTENCE]]
-    rest = len(labels) - len(shown)
-    return separator(shown).join(shown) + (f" and {rest} more" if rest else "")
+    return some_of([names[label] for label in labels], MOST_IN_SENTENCE)
 
 
 def first_words(text: str) -> str:

@@ -19,7 +19,7 @@ from labelproof.auditing.folders import as_stored, write_folder
 from labelproof.foundation.arguments import check_share, is_share_reached
 from labelproof.foundation.engines import Engine
 from labelproof.foundation.release import __version__
-from labelproof.foundation.wording import percent
+from labelproof.foundation.wording import percent, some_of
 from labelproof.importers import ImportedLayer, layer_of, read_vocabulary
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
@@ -323,7 +323,7 @@ def _sentence(names: list[str], token: int, others: list[int], rivals: list[Riva
 
 
 def _twin_sentence(names: list[str], token: int, twins: list[int], together: int | None) -> str:
-    who = names[twins[0]] + (f" and {len(twins) - 1:,} more" if len(twins) > 1 else "")
+    who = some_of([names[twin] for twin in twins], 1)
     outcome = {
         1: "it can tie for the first place, and never has it alone",
         0: "no input ranks them first, even together",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from labelproof.cli.console import console, printable
-from labelproof.foundation.wording import at_least, percent, plural, separator
+from labelproof.foundation.wording import at_least, percent, plural, some_of
 
 if TYPE_CHECKING:
     from labelproof.auditing import AuditDocument
@@ -85,7 +85,4 @@ def print_not_tested(document: "AuditDocument", *, model: str, source: str) -> N
 
 def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = MOST_NAMES) -> str:
     """Return the names of a few labels, without characters that command a terminal."""
-    names = [document["label_names"][i] for i in labels[:most]]
-    if len(labels) > most:
-        names.append(f"{len(labels) - most} more")
-    return printable(separator(names).join(names))
+    return printable(some_of([document["label_names"][i] for i in labels], most))

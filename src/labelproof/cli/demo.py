@@ -22,7 +22,7 @@ from labelproof.cli.data_options import (
 )
 from labelproof.cli.options import AsJson
 from labelproof.foundation.optional_packages import TRAINING, need_all
-from labelproof.foundation.wording import plural
+from labelproof.foundation.wording import plural, some_of
 
 if TYPE_CHECKING:
     from labelproof.comparison import Outcome
@@ -163,9 +163,8 @@ def _named(shown: "Sequence[Difference]") -> Table:
     """Write label combinations by name, with their number of examples."""
     lines = Table.grid(padding=(0, 2))
     for one in shown:
-        more = f" and {len(one.labels) - NAMED} more" if len(one.labels) > NAMED else ""
-        names = printable(", ".join(one.labels[:NAMED])) or "no label at all"
-        lines.add_row("", plural(one.examples, "example"), names + more)
+        names = printable(some_of(one.labels, NAMED)) or "no label at all"
+        lines.add_row("", plural(one.examples, "example"), names)
     return lines
 
 

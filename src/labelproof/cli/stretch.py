@@ -26,7 +26,7 @@ from labelproof.cli.options import (
     WeightKey,
 )
 from labelproof.cli.outputs import require_free_place
-from labelproof.foundation.wording import at_least, percent, plural
+from labelproof.foundation.wording import at_least, percent, plural, some_of
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
@@ -246,5 +246,4 @@ def _print_pairs(together: "PairStretch", dead: "list[DeadLabel]", names: Sequen
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MOST_NAMES]) + (f", {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
-    return printable(shown) or "(none)"
+    return printable(some_of(names, MOST_NAMES)) or "(none)"

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelproof.cli.console import table
-from labelproof.foundation.wording import percent
+from labelproof.foundation.wording import percent, some_of
 from labelproof.proof.certificates import Unargmaxable
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
@@ -168,9 +168,7 @@ def conflict_table(conflicts: Sequence[tuple[int, dict[str, list[Any]]]], names:
 
 
 def _some(labels: list[int], names: Sequence[str] | None, most: int = 3) -> str:
-    shown = [str(label) for label in named(labels[:most], names)]
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return (", ".join(shown) or "–") + more
+    return some_of([str(label) for label in named(labels, names)], most) or "–"
 
 
 def named(labels: list[int], names: Sequence[str] | None) -> list[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from labelproof.cli import summary
 from labelproof.cli.console import console
-from labelproof.foundation.wording import percent, plural
+from labelproof.foundation.wording import percent, plural, some_of
 from labelproof.proof.parts import VerificationParts
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import share_interval
@@ -100,8 +100,8 @@ def print_verdicts(v: Verification | VerificationParts, names: Sequence[str] | N
     if sample is not None:
         out.print(summary.sample_sentence(sample, v.status))
     if constant := summary.named(summary.constant_labels(v.layer), names):
-        which = f"label {constant[0]}" + (f" and {len(constant) - 1} more" if len(constant) > 1 else "")
-        out.print(f"The logit of {which} is always 0, so nothing can be predicted; consider --ties inactive.")
+        which = some_of([str(label) for label in constant], 1)
+        out.print(f"The logit of label {which} is always 0, so nothing can be predicted; consider --ties inactive.")
     if found["unargmaxable"]:
         never = f"{plural(found['unargmaxable'], 'label set')} ({percent(found['unargmaxable'], found['sets'])})"
         out.print(f"{never} cannot be predicted, whatever the input{summary.where(v.layer)}. Smallest conflicts:")

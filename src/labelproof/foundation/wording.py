@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-__all__ = ["at_least", "percent", "plural", "separator"]
+__all__ = ["at_least", "percent", "plural", "separator", "some_of"]
 
 
 def at_least(value: float) -> str:
@@ -55,3 +55,16 @@ def percent(part: int, whole: int) -> str:
         return "100 %" if part else "0 %"
     rounded = f"{100 * part / whole:.1f}"
     return {"100.0": ">99.9 %", "0.0": "<0.1 %"}.get(rounded, f"{rounded} %")
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Write the first of some names, and how many more there are.
+
+    Examples
+    --------
+    >>> some_of(["cat", "dog", "bird"], 2), some_of(["cat", "dog"], 2), some_of([], 2)
+    ('cat, dog and 1 more', 'cat, dog', '')
+    """
+    shown = names[:most]
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return separator(shown).join(shown) + more

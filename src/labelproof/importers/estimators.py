@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.foundation.wording import some_of
 from labelproof.importers.exact_numbers import exact, exact_sparse, finite_layer, refuse_size
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
 from labelproof.importers.layer import ImportedLayer
@@ -18,6 +19,7 @@ __all__ = ["layer_of_estimator"]
 Floats = npt.NDArray[np.float64]
 ONE_CLASS = "The model outputs one class, the one with the largest score: it is judged by the rule topk."
 TREES = ("Tree", "Forest", "Boost", "XGB", "LGBM", "CatBoost", "Bagging")
+MOST_NAMED = 8
 UNSHARED = "so no verdict on combinations follows from weights"
 
 
@@ -98,10 +100,9 @@ def _of_one_vs_rest(model: Any) -> ImportedLayer:
     notes: tuple[str, ...] = () if several or len(bias) == 1 else (ONE_CLASS,)
     names = _names(classes, len(bias))
     if constants:
-        shown = ", ".join(names[i] if names else str(i) for i in constants[:8])
-        more = f" and {len(constants) - 8} more" if len(constants) > 8 else ""
+        shown = some_of([names[i] if names else str(i) for i in constants], MOST_NAMED)
         notes += (
-            f"Labels that had one value in all training data, which the model always gives: {shown}{more}. "
+            f"Labels that had one value in all training data, which the model always gives: {shown}. "
             "They stand here with weights 0 and the bias -1 or 1.",
         )
     return _layer(
