@@ -371,6 +371,8 @@ def _first_error(error: ValidationError) -> ConfigError:
     message = first["msg"].removeprefix("Value error, ")
     if not first["type"].startswith("value_error"):
         message = f"{message[0].lower()}{message[1:]}, got {first['input']!r}"
+    if path and message.startswith(f"{path[-1]} "):  # which names the option already
+        return ConfigError(path, where + message.removeprefix(path[-1]))
     return ConfigError(path, f"{where}: {message}" if where else message)
 
 
