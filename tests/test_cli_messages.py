@@ -65,7 +65,8 @@ def test_columns_are_named_in_the_words_of_the_command_line(folder):
 def test_options_are_named_as_at_the_command_line(folder):
     assert_refused(train("-o", "run", "--metric", "best"), "error: --metric: expected the name of a metric, got 'best'")
     assert_refused(
-        run("train", "--data", "data.csv", "-o", "run", "--budget", "soon"), "error: --budget: budget must be"
+        run("train", "--data", "data.csv", "-o", "run", "--budget", "soon"),
+        "error: --budget must be a time such as 90s",
     )
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from labelproof.foundation.late_names import late_names
 
 if TYPE_CHECKING:
-    from labelproof.training.config import ConfigError, TrainConfig
+    from labelproof.training.config import TrainConfig
+    from labelproof.training.config_errors import ConfigError
     from labelproof.training.fitting import Fitted, fit
     from labelproof.training.lbfgs import LinearSolution, fit_linear
     from labelproof.training.metrics import LabelMetric
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from labelproof.training.sweeping import grid, sweep
 
 _HOME = {
-    "ConfigError": "labelproof.training.config",
+    "ConfigError": "labelproof.training.config_errors",
     "Fitted": "labelproof.training.fitting",
     "LabelMetric": "labelproof.training.metrics",
     "LinearSolution": "labelproof.training.lbfgs",

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 from torch import nn
 
 from labelproof.decisions.tuning import set_metric
@@ -13,10 +12,10 @@ from labelproof.encoders.options import did_you_mean
 from labelproof.foundation.engines import Engine
 from labelproof.metrics import by_name
 from labelproof.training import choices
+from labelproof.training.config_errors import first_error, refuse_option
 from labelproof.training.recipe.budget import parse_budget
 
 __all__ = [
-    "ConfigError",
     "DataConfig",
     "DecisionConfig",
     "EncoderConfig",
@@ -45,21 +44,6 @@ HEAD_OPTIONS = {
 }
 
 
-class ConfigError(ValueError):
-    """A configuration says something that is unknown or makes no sense; ``path`` is where, such as (trainer, lr).
-
-    Examples
-    --------
-    >>> TrainConfig.from_dict({"trainer": {"epoch": 3}})
-    Traceback (most recent call last):
-    labelproof.training.config.ConfigError: trainer.epoch is unknown: did you mean epochs?
-    """
-
-    def __init__(self, path: tuple[str, ...], message: str) -> None:
-        super().__init__(message)
-        self.path = path
-
-
 class Section(BaseModel):
     """Options whose names are all known and whose values do not change."""
 
@@ -83,11 +67,11 @@ class Choice(BaseModel):
     @model_validator(mode="after")
     def _exists(self) -> Self:
         if self.kind not in self.KINDS:
-            _refuse("kind", f"{self.kind!r}: {did_you_mean(self.kind, self.KINDS)}")
+            refuse_option("kind", f"{self.kind!r}: {did_you_mean(self.kind, self.KINDS)}")
         known = type(self).option_names(self.kind)
         for name in self.options:
             if name not in known:
-                _refuse(name, f"for the kind {self.kind!r}: {did_you_mean(name, sorted(known))}")
+                refuse_option(name, f"for the kind {self.kind!r}: {did_you_mean(name, sorted(known))}")
         try:
             type(self).check(self.kind, self.options)
         except TypeError as error:
@@ -171,7 +155,7 @@ class HeadConfig(Section):
         known = HEAD_OPTIONS[self.kind]
         for name in self.options:
             if name not in known:
-                _refuse(name, f"for the kind {self.kind!r}: {did_you_mean(name, sorted(known))}")
+                refuse_option(name, f"for the kind {self.kind!r}: {did_you_mean(name, sorted(known))}")
         return self
 
 
@@ -293,7 +277,7 @@ class TrainConfig(Section):
     'auto'
     >>> TrainConfig.from_dict({"trainer": {"epoch": 3}})
     Traceback (most recent call last):
-    labelproof.training.config.ConfigError: trainer.epoch is unknown: did you mean epochs?
+    labelproof.training.config_errors.ConfigError: trainer.epoch is unknown: did you mean epochs?
     """
 
     data: DataConfig = DataConfig()
@@ -325,7 +309,7 @@ class TrainConfig(Section):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise _first_error(error) from None
+            raise first_error(error, cls) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return nested mappings that can be written as JSON or YAML; a None that is the default is left out."""
@@ -353,30 +337,3 @@ def _described(section: BaseModel) -> dict[str, Any]:
         for name, value in section.model_dump(mode="json", exclude=modules).items()
         if value is not None or name not in fields or fields[name].default is not None
     }
-
-
-def _refuse(name: str, rest: str) -> None:
-    raise PydanticCustomError("unknown_option", "{rest}", {"name": name, "rest": rest})
-
-
-def _first_error(error: ValidationError) -> ConfigError:
-    first = error.errors(include_url=False)[0]
-    path = tuple(str(part) for part in first["loc"])
-    if first["type"] == "unknown_option":
-        path = (*path, first["ctx"]["name"])
-        return ConfigError(path, f"{'.'.join(path)} is unknown {first['ctx']['rest']}")
-    where = ".".join(path)
-    if first["type"] == "extra_forbidden":
-        return ConfigError(path, f"{where} is unknown: {did_you_mean(path[-1], _keys(path[:-1]))}")
-    message = first["msg"].removeprefix("Value error, ")
-    if not first["type"].startswith("value_error"):
-        message = f"{message[0].lower()}{message[1:]}, got {first['input']!r}"
-    return ConfigError(path, f"{where}: {message}" if where else message)
-
-
-def _keys(path: tuple[str, ...]) -> list[str]:
-    section: Any = TrainConfig
-    for name in path:
-        field = getattr(section, "model_fields", {}).get(name)
-        section = None if field is None else field.annotation
-    return list(getattr(section, "model_fields", {}))

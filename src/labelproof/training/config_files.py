@@ -9,7 +9,8 @@ import yaml
 
 from labelproof.data.textfile import at, read_lines
 from labelproof.errors import DataFormatError
-from labelproof.training.config import ConfigError, TrainConfig, implied_head
+from labelproof.training.config import TrainConfig, implied_head
+from labelproof.training.config_errors import ConfigError
 
 __all__ = ["changed", "override", "read_config", "read_value"]
 

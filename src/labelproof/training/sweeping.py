@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from labelproof.data import Dataset
-from labelproof.training.config import ConfigError, TrainConfig
+from labelproof.training.config import TrainConfig
+from labelproof.training.config_errors import ConfigError
 from labelproof.training.config_files import changed, read_value
 from labelproof.training.fitted import Fitted
 from labelproof.training.fitting import fit
