@@ -56,6 +56,14 @@ def test_few_sets_are_left_to_the_search():
     assert settled(make_layer(GAUSSIAN), some_sets(300, 2, 7)) == {}
 
 
+@pytest.mark.parametrize("time_limit", [None, 60.0])
+def test_nothing_is_searched_where_all_is_settled(time_limit):
+    layer, sets = make_layer(GAUSSIAN), some_sets(300, 1)
+    kept = sorted(settled(layer, sets))
+    found = engine.decide(layer, read_label_sets([sets[i] for i in kept], 300), time_limit=time_limit)
+    assert all(one.conflict is not None for one in found)
+
+
 def test_conflicts_that_claim_the_same_are_judged_once(monkeypatch):
     layer = make_layer(np.array([[1.0], [-1.0], [2.0], [-3.0]]))
     judged = []

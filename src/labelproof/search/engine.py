@@ -112,6 +112,8 @@ def _decide_each(
     job: Prepared, sets: LabelSets, n_jobs: int | None, time_limit: float | None, advance: Callable[[int], None]
 ) -> list[Finding]:
     """Search and prove for every label set by itself, the first block before all others."""
+    if not len(sets):
+        return []
     first = sets.slice(0, min(FIRST, len(sets)))
     others = blocks(sets.slice(len(first), len(sets)), _block_size(job.system.width))
     evidence, tight = _decide_block(job, first, np.empty(0, np.int64), time_limit)
