@@ -69,7 +69,9 @@ def test_unargmaxable_sets_do_not_survive():
 
 def test_unknown_types_and_sparsemax_are_refused():
     v = verify(np.eye(2), [[0]])
-    with pytest.raises(ValueError, match="dtype must be one of 'float64', 'float32', 'bfloat16', 'float16', got 'int8'"):
+    with pytest.raises(
+        ValueError, match="dtype must be one of 'float64', 'float32', 'bfloat16', 'float16', got 'int8'"
+    ):
         survives_rounding(v, "int8")
     with pytest.raises(ValueError, match="sigmoid and topk, got rule='sparsemax'"):
         survives_rounding(verify(np.eye(2), [[0]], rule="sparsemax"), "float32")

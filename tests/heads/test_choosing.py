@@ -66,7 +66,9 @@ def test_what_does_not_fit_is_refused_with_the_k_that_does(arguments, message):
 
 
 def test_an_unknown_level_is_refused():
-    with pytest.raises(ValueError, match="least must be one of 'exact', 'probabilistic', 'ideal arithmetic', got 'measured'"):
+    with pytest.raises(
+        ValueError, match="least must be one of 'exact', 'probabilistic', 'ideal arithmetic', got 'measured'"
+    ):
         choose(100, 3, least="measured")
 
 
