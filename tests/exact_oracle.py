@@ -31,9 +31,9 @@ def is_argmaxable(
 ):
     """Whether some x (and τ) in the domain gives the labels in `active`, and no others.
 
-    `cuts` are the scores at which labels with thresholds switch on, `logit` of each unless told otherwise: whoever rounds
-    them otherwise asks another question. `only` leaves out the rows of all other labels, to ask whether these labels
-    alone are a conflict; `decide` is `simplex` unless told otherwise.
+    `cuts` are the scores at which labels with thresholds switch on, `logit` of each unless told otherwise: whoever
+    rounds them otherwise asks another question. `only` leaves out the rows of all other labels, to ask whether these
+    labels alone are a conflict; `decide` is `simplex` unless told otherwise.
     """
     assert rule in {"sigmoid", "topk", "sparsemax"}
     assert ties in {"open", "inactive"}

@@ -2,19 +2,19 @@
 
 from experiments.options import Places, parsed
 from experiments.rows import read_rows
-from experiments.sigmoid_f1 import grid, page, pictures, published
+from experiments.sigmoid_f1 import grid, page, pictures, published, times
 from experiments.sigmoid_f1.tasks import TASKS
 from experiments.summary import write_summary
 from labelproof.training import read_records
 
-PARTS = ("surrogates", "published", *TASKS, "heat", "batches")
+PARTS = ("surrogates", "published", *TASKS, "heat", "batches", "times")
 
 
 def main(words: list[str] | None = None) -> None:
     """Run the parts that are asked for, then write the page from all that is stored."""
     options = parsed("sigmoid_f1", PARTS, words)
     places = Places("sigmoid_f1", options.out)
-    files = {name: places.results / f"{name}.jsonl" for name in ("losses", "heat", "batches", "published")}
+    files = {name: places.results / f"{name}.jsonl" for name in ("losses", "heat", "batches", "published", "times")}
     if "surrogates" in options.only:
         pictures.draw_surrogates(places.picture("surrogates"))
     if "published" in options.only:
@@ -26,12 +26,21 @@ def main(words: list[str] | None = None) -> None:
         grid.run_heat(files["heat"], smoke=options.smoke)
     if "batches" in options.only:
         grid.run_batches(files["batches"], smoke=options.smoke)
+    if "times" in options.only:
+        times.run(files["times"], smoke=options.smoke)
     runs, heat = grid.best_rates(files["losses"]), read_records(files["heat"])
     for name, losses in runs.items():
         pictures.draw_boxes(losses, places.picture(name), name, ["at 0.05", "at .5", "tuned"], "weighted-f1")
     if heat:
         pictures.draw_heat(heat, places.picture("heat"))
-    page.write(places.page, runs, heat, read_records(files["batches"]), read_rows(files["published"]))
+    page.write(
+        places.page,
+        runs,
+        heat,
+        read_records(files["batches"]),
+        read_rows(files["published"]),
+        read_rows(files["times"]),
+    )
     write_summary(places.page.parent)
 
 

@@ -194,6 +194,8 @@ def test_lists_are_read_the_same_all_at_once_and_one_by_one(labels, expected):
         ([[0], "12"], r"labels\[1\] must be a list of label indices"),
         ([[0], ["1"]], r"labels\[1\] must be a list of label indices"),
         ([[0], [2**70]], r"labels\[1\] must"),
+        ([[0], {0, 1}], r"labels\[1\] must be a list of label indices"),
+        ([[0], {1: 2}], r"labels\[1\] must be a list of label indices"),
     ],
 )
 def test_lists_that_are_no_sets_of_labels_are_refused_by_their_place(labels, message):

@@ -52,10 +52,25 @@ def test_the_bound_is_that_of_the_longest_row():
         assert witness_faults(layer, rows, read_label_sets([[0, 1, 2]], 3), [x]) == [None]
 
 
+def test_the_bound_grows_with_the_length_of_the_point():
+    d = 256
+    layer = make_layer(np.where(np.arange(d) % 2, -1.0, 1.0)[None])
+    rows = float_rows(layer)
+    unit, length = relative_error(d) * rows.norms.max(), np.sqrt(d) / 2  # of a point of ones, which is scaled by ½
+    for share, expected in ((0.5, False), (1.5, True)):
+        logit = share * unit * length * 2 / float(np.abs(rows.rows[0, 0]))
+        assert logit > 3 * unit
+        x = np.ones(d)
+        x[0] += np.round(logit * 2.0**52) / 2.0**52
+        assert sure(layer, [x], [[0]]) == [expected]
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_witness_that_is_not_finite_is_not_sure_and_harms_no_other(value):
     layer = make_layer(-np.eye(2))
     assert sure(layer, np.array([[1.0, 1.0], [value, 1.0], [2.0, 1.0]]), [[], [], []]) == [True, False, True]
+    constant = make_layer(np.zeros((2, 2)), bias=[-1.0, -1.0])
+    assert sure(constant, np.array([[1.0, 1.0], [value, 1.0], [1e308, 5e-324]]), [[], [], []]) == [True, False, False]
 
 
 @pytest.mark.parametrize("x", [(1e308, 5e-324), (1.0, 2.0**-1074), (2.0**1023, 2.0**-52)])
@@ -96,6 +111,8 @@ def test_what_the_bound_does_not_speak_of_is_left_to_the_judgement_one_by_one():
     assert sure(make_layer(np.eye(2)), [x], [[0]]) == [True]
     assert sure(make_layer(np.eye(2)), [(Fraction(1), Fraction(-1))], [[0]]) == [False]
     assert sure(make_layer(np.eye(2)), [np.array([1.0, -1.0, 0.0])], [[0]]) == [False]
+    assert sure(make_layer(np.eye(2)), [x, (Fraction(1), Fraction(-1))], [[0], [0]]) == [False, False]
+    assert sure(make_layer(np.eye(2)), [x, np.array([1.0, -1.0, 0.0])], [[0], [0]]) == [False, False]
     assert sure(make_layer(np.eye(2), rule="topk"), [x], [[0]]) == [False]
     assert sure(make_layer(np.eye(2), domain=("ball", 2.0)), [x], [[0]]) == [False]
     assert sure(make_layer(np.array([[1.0, 2.0**-1074], [0.0, 1.0]])), [x], [[0]]) == [False]  # that row loses bits

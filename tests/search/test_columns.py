@@ -297,6 +297,18 @@ def test_the_empty_set_is_no_support_of_a_sparsemax_in_a_ball(domain, monkeypatc
     assert (v.status.tolist(), v[0].conflict, v[0].extra) == ([0], (), ("sum_ge", "domain"))
 
 
+def test_a_sum_of_sparsemax_that_is_alone_against_a_set_is_no_error():
+    """Of rank 1 but for rounding, and far smaller than 1: no label has a multiplier, only the sum does."""
+    rows = np.array([4.9784122222889134e-60, -3.835229269763849e-93, 4.8939783509988934e-55])
+    weight = np.column_stack([rows, [-1.778206999588062e-161, 1.369880843130252e-194, -1.7480486088750485e-156]])
+    options = {"bias": np.array([-1e-310, -2e-310, 2e-310]), "rule": "sparsemax", "ties": "inactive"}
+    options["domain"] = ("blocks", [(1, "unit"), (1, "nonnegative")])
+    found = lp.verify(weight, [[0, 1, 2]], n_jobs=1, **options)
+    found.check()
+    assert found.status.tolist() == [1]
+    assert is_argmaxable(weight, [0, 1, 2], **options)
+
+
 def test_rows_of_subnormal_numbers_are_decided(monkeypatch):
     monkeypatch.setattr(column_engine, "NARROW", 0)  # as wide layers are
     weight, bias = np.array([[-1.0], [0.0], [0.0], [2.0]]) * 1e-310, np.array([-2.0, -1.0, 0.0, 2.0]) * 1e-310

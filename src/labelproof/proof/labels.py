@@ -125,7 +125,8 @@ def _from_sparse(labels: Any, n_labels: int) -> LabelSets:
 
 
 def _from_lists(labels: Sequence[Any], n_labels: int) -> LabelSets:
-    return _from_plain_lists(labels, n_labels) or _one_by_one(labels, n_labels)
+    found = _from_plain_lists(labels, n_labels)
+    return _one_by_one(labels, n_labels) if found is None else found
 
 
 def _from_plain_lists(labels: Sequence[Any], n_labels: int) -> LabelSets | None:
@@ -133,17 +134,19 @@ def _from_plain_lists(labels: Sequence[Any], n_labels: int) -> LabelSets | None:
     if not {type(active) for active in labels} <= {list, tuple}:
         return None
     flat = [label for active in labels for label in active]
-    if not {type(label) for label in flat} <= {int} or (flat and not -1 < min(flat) <= max(flat) < n_labels):
+    if not {type(label) for label in flat} <= {int}:
         return None
-    ends = _indptr(np.array([len(active) for active in labels], np.int64))
-    found = LabelSets(n_labels, ends, np.array(flat, np.int64))
+    try:
+        indices = np.array(flat, np.int64)
+    except OverflowError:
+        return None
+    found = LabelSets(n_labels, _indptr(np.array([len(active) for active in labels], np.int64)), indices)
     return found if found.is_sound() else None
 
 
 def _one_by_one(labels: Sequence[Any], n_labels: int) -> LabelSets:
     sets = [read_label_set(active, n_labels, name=f"labels[{i}]") for i, active in enumerate(labels)]
-    flat = np.concatenate(sets) if sets else np.empty(0, np.int64)
-    return LabelSets(n_labels, _indptr(np.array([len(active) for active in sets], np.int64)), flat)
+    return LabelSets(n_labels, _indptr(np.array([len(active) for active in sets], np.int64)), np.concatenate(sets))
 
 
 def _indptr(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -41,10 +41,9 @@ def witness_faults(
     """Return, for each label set, None if its witness proves it argmaxable, else what is wrong with it."""
     faults: list[str | None] = [None] * len(witnesses)
     left = np.flatnonzero(~_are_sure(layer, floats, sets, witnesses)).tolist()
-    if left:
-        found = _faults(layer, floats, sets.take(left), [witnesses[i] for i in left])
-        for i, fault in zip(left, found, strict=True):
-            faults[i] = fault
+    found = _faults(layer, floats, sets.take(left), [witnesses[i] for i in left])
+    for i, fault in zip(left, found, strict=True):
+        faults[i] = fault
     return faults
 
 

@@ -110,7 +110,7 @@ class ConflictJudge:
 
     def _independent(self, claim: Claim, columns: Indices) -> Indices:
         """Return columns on which the others depend, but for rounding: most of thousands say the same."""
-        if len(columns) <= len(claim.rows):
+        if len(columns) <= len(claim.rows) or not len(claim.rows):  # sparsemax's sum may have the only multiplier
             return columns
         block = self.table.block(claim.rows, columns) * claim.sizes[:, None]
         lengths = np.linalg.norm(block, axis=0)
