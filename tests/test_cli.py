@@ -580,7 +580,7 @@ def test_plan_prints_a_table_and_a_recommendation(folder):
     done = run("plan", "-l", "Y.txt", "--n-labels", "3")
     assert done.exit_code == 0, done.output
     assert "5 label sets (4 distinct) of 3 labels" in done.stdout
-    assert "A DFT head of 3 features" in done.stdout
+    assert "A DFT head of 3 features" in " ".join(done.stdout.split())
     found = report("plan", "-l", "Y.txt", "--label-names", "names.txt")
     assert (found["n_labels"], found["n_distinct"], found["k"]) == (3, 4, 3)
     np.save("Y.npy", DENSE)

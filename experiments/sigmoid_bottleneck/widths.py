@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import FixedLocator, NullLocator
 
 import labelproof as lp
 from experiments.pages import table
@@ -53,7 +54,7 @@ def run(path: Path, *, smoke: bool) -> None:
 
 
 def _from_a_narrow_one(n_labels: int, k: int) -> list[int]:
-    """Return the widths to try: a quarter of the complexity was too narrow wherever it was tried."""
+    """Return the widths to try; a quarter of the complexity has been too narrow for every data set so far."""
     return [width for width in WIDTHS if width >= min(complexity(n_labels, k) / 4, WIDTHS[-2]) * 0.99] or list(WIDTHS)
 
 
@@ -133,8 +134,14 @@ def section(rows: list[Needed], picture: str) -> str:
         return "Not run yet."
     factor, error = fitted_factor(rows)
     lines = [
-        [one.name, one.n_labels, one.k, f"{one.width:.0f}", f"{factor * complexity(one.n_labels, one.k):.0f}"]
-        for one in sorted(rows, key=lambda one: complexity(one.n_labels, one.k))
+        [
+            f"{number}. {one.name}",
+            one.n_labels,
+            one.k,
+            f"{one.width:.0f}",
+            f"{factor * complexity(one.n_labels, one.k):.0f}",
+        ]
+        for number, one in enumerate(_in_order(rows), 1)
     ]
     said = (
         f"Fitted to {len(rows)} data sets, one seed each: **d ≈ {factor:.2f} · k · ln(e n / k)**. On a data set that\n"
@@ -142,6 +149,10 @@ def section(rows: list[Needed], picture: str) -> str:
     )
     columns = ["data", "labels n", "k", "features that were needed", "by the rule"]
     return f"{said}\n\n![features that were needed]({picture})\n\n{table(columns, lines)}"
+
+
+def _in_order(rows: list[Needed]) -> list[Needed]:
+    return sorted(rows, key=lambda one: complexity(one.n_labels, one.k))
 
 
 def draw(rows: list[Needed], path: Path) -> None:
@@ -155,11 +166,17 @@ def draw(rows: list[Needed], path: Path) -> None:
     ]
     axes.fill_between(ends, factor * ends / error, factor * ends * error, color="#1f5fa8", alpha=0.15)
     axes.plot(ends, factor * ends, color="#1f5fa8", label=f"{factor:.2f} · k ln(e n / k), within a factor {error:.2f}")
-    for one in rows:
+    for number, one in enumerate(_in_order(rows), 1):
         place = complexity(one.n_labels, one.k), one.width
         axes.plot(*place, "o", color="#b23b3b", markersize=4)
-        axes.annotate(one.name, place, textcoords="offset points", xytext=(5, -9), fontsize=7)
+        up = 5 if number % 2 else -12
+        axes.annotate(str(number), place, textcoords="offset points", xytext=(0, up), ha="center", fontsize=8)
     axes.set(xscale="log", yscale="log", xlabel="k ln(e n / k)", ylabel="features that were needed")
+    axes.set_xlim(ends[0] / 1.6, ends[1])
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_locator(FixedLocator([5, 10, 20, 50, 100, 200, 500]))
+        axis.set_major_formatter("{x:g}")
     axes.legend(loc="upper left", frameon=False, fontsize=8)
     axes.grid(alpha=0.25)
     save_figure(figure, path)

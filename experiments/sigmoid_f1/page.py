@@ -53,11 +53,9 @@ def write(
 
 def _shares() -> str:
     """Say of which data sets only a share is used."""
-    return " ".join(
-        f"For time, {name} is at most {task.most:,} random examples of each part."
-        for name, task in TASKS.items()
-        if task.most
-    )
+    names = [name for name, task in TASKS.items() if task.most and task.texts == "words"]
+    most = {TASKS[name].most for name in names}
+    return f"For time, {' and '.join(names)} have at most {max(most):,} random examples in each part."
 
 
 def _mean(runs: list[RunRecord], rule: str, metric: str) -> float:

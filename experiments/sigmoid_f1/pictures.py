@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from experiments.sigmoid_f1.grid import BETAS, ETAS
+from experiments.sigmoid_f1.grid import BETAS, ETAS, MAPPED
 from labelproof.pictures.canvas import new_figure, save_figure
 from labelproof.training import RunRecord
 
@@ -52,9 +52,11 @@ def draw_heat(records: list[RunRecord], path: Path) -> None:
     image = axes.imshow(table, cmap="Blues", aspect="auto")
     for (row, column), value in np.ndenumerate(table):
         if np.isfinite(value):
-            axes.text(column, row, f"{value:.3f}", ha="center", va="center", fontsize=8)
+            dark = value > (np.nanmin(table) + np.nanmax(table)) / 2
+            colour = "white" if dark else "black"
+            axes.text(column, row, f"{value:.3f}", ha="center", va="center", fontsize=8, color=colour)
     axes.set_xticks(range(len(BETAS)), [f"{beta:g}" for beta in BETAS])
     axes.set_yticks(range(len(ETAS)), [f"{eta:g}" for eta in ETAS])
-    axes.set(xlabel="β", ylabel="η", title="weighted F1 at the threshold ½")
+    axes.set(xlabel="β", ylabel="η", title=f"weighted F1 at the threshold ½, {MAPPED}")
     figure.colorbar(image)
     save_figure(figure, path)
