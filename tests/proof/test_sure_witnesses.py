@@ -75,7 +75,9 @@ def test_a_witness_that_is_not_finite_is_not_sure_and_harms_no_other(value):
 
 @pytest.mark.parametrize("x", [(1e308, 5e-324), (1.0, 2.0**-1074), (2.0**1023, 2.0**-52)])
 def test_a_witness_that_scaling_would_round_is_not_sure(x):
-    assert sure(make_layer(np.eye(2)), [np.array(x)], [[0, 1]]) == [False]
+    layer = make_layer(np.eye(2))
+    assert sure(layer, [np.array(x)], [[0, 1]]) == [False]
+    assert scaled_points(layer, np.array([x, (1.0, 1.0)]))[1].tolist() == [False, True]
 
 
 @pytest.mark.parametrize("size", [2.0**-1074, 2.0**-1030, 1e-300, 1.0, 1e300, 2.0**1023, np.finfo(float).max])
