@@ -18,7 +18,7 @@ from labelproof.data import Dataset, topic_data
 from labelproof.metrics import f1_score
 from labelproof.models import Model
 from labelproof.training import TrainConfig, fit
-from labelproof.training.recipe import fitting, searching
+from labelproof.training.recipe import deciding, fitting, searching
 from labelproof.training.recipe.deciding import chosen_rule, decided_out_of_fold, rule_for
 from labelproof.training.recipe.fitting import fit_recipe
 
@@ -197,12 +197,18 @@ def test_out_of_fold_decisions_do_not_know_their_labels(numbers):
 @pytest.mark.parametrize(("own_offsets", "kind"), [(False, "Threshold"), (True, "PerLabelThreshold")])
 def test_labels_have_thresholds_of_their_own_where_that_pays(own_offsets, kind):
     rng = np.random.default_rng(0)
-    truth = rng.random((300, 40)) < 0.05
-    logits = np.where(truth, 2.0, -2.0) + rng.normal(0, 1.5, truth.shape) + own_offsets * rng.normal(0, 4, 40)
+    truth = rng.random((300, 200)) < 0.03
+    logits = np.where(truth, 2.0, -2.0) + rng.normal(0, 1.5, truth.shape) + own_offsets * rng.normal(0, 4, 200)
     labels, parts = scipy.sparse.csr_array(truth), np.arange(300) % 3
     rule = chosen_rule("macro-f1", logits.astype(np.float32), labels, parts)
     assert type(rule).__name__ == kind
     assert type(chosen_rule("micro-f1", logits.astype(np.float32), labels, parts)).__name__ == "Threshold"
+
+
+def test_a_rule_that_is_better_in_some_folds_alone_does_not_replace_the_usual_one(monkeypatch):
+    values = {5.0: [0.5, 0.5, 0.5], 1.0: [0.6, 0.8, 0.4], 20.0: [0.52, 0.51, 0.53], None: [0.51, 0.52, 0.51]}
+    monkeypatch.setattr(deciding, "_values", lambda _, rule, *__: values[getattr(rule, "shrinkage", None)])
+    assert chosen_rule("macro-f1", None, None, None).shrinkage == 20.0
 
 
 def test_one_command_trains_predicts_and_evaluates(texts, tmp_path, monkeypatch):

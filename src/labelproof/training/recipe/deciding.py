@@ -33,13 +33,22 @@ def chosen_rule(metric: str, logits: Logits, labels: Any, parts: npt.NDArray[np.
     """Return the unfitted rule that serves a metric best out of fold.
 
     For macro averages thresholds of labels that are pulled more or less towards each other are compared, and one for
-    all; of equal ones the first is taken.
+    all. Another one than the first must be better in every part: of few examples, the best of several is often chance.
     """
     rules = _rules(metric)
     if len(rules) == 1:
         return rules[0]
-    values = [float(by_name(metric)(labels, decided_out_of_fold(rule, logits, labels, parts))) for rule in rules]
-    return rules[int(np.argmax(values))]
+    values = np.array([_values(metric, rule, logits, labels, parts) for rule in rules])  # (n_rules, 1 + n_parts)
+    eligible = (values > values[0]).all(axis=1)
+    eligible[0] = True
+    return rules[int(np.argmax(np.where(eligible, values[:, 0], -np.inf)))]
+
+
+def _values(metric: str, rule: Rule, logits: Logits, labels: Any, parts: npt.NDArray[np.int64]) -> list[float]:
+    """Return the metric of out-of-fold decisions, of all examples and of those of each part."""
+    decided, value = decided_out_of_fold(rule, logits, labels, parts), by_name(metric)
+    every = (parts == part for part in np.unique(parts))
+    return [float(value(labels, decided)), *(float(value(labels[held], decided[held])) for held in every)]
 
 
 def decided_out_of_fold(rule: Rule, logits: Logits, labels: Any, parts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
