@@ -44,7 +44,8 @@ BANDS = ("rare", "middle", "frequent")  # thirds of the labels, by their trainin
 class Task:
     """A data set, the most active labels of an example, the k of F1@k, and the widths to compare.
 
-    ``least`` examples must have a label, and ``hidden`` features enter the head.
+    ``least`` examples must have a label, ``hidden`` features enter the head, and of the examples ``most`` are taken, at
+    random, for time; None is all.
     """
 
     name: str
@@ -55,13 +56,17 @@ class Task:
     seeds: tuple[int, ...] = SEEDS
     epochs: int = 60
     hidden: int = 512
+    most: int | None = None
 
     def dataset(self) -> Dataset:
         """Return the examples; labels that few have are left out, and every label is in the training and test part."""
         if self.name == "generated":
             data = topic_data(240, 24, 60, cardinality=2.0, seed=1)
             return in_both_parts(data.with_split(np.repeat(["train", "valid", "test"], [160, 30, 50])))
-        return with_parts(lp.load_dataset(self.name), least=self.least)
+        data = lp.load_dataset(self.name)
+        if self.most is not None:
+            data = data.select(np.sort(np.random.default_rng(0).permutation(len(data))[: self.most]))
+        return with_parts(data, least=self.least)
 
     def heads(self, width: int, n_labels: int) -> dict[str, dict[str, Any]]:
         """Return the heads that are compared at a width d, as changes of a configuration."""
@@ -88,7 +93,7 @@ TERMS = 5000  # the most frequent words of texts
 TASKS = {
     "mesh_pubmed": Task("mesh_pubmed", 25, 10, least=10),
     "delicious": Task("delicious", 25, 10),
-    "debtags": Task("debtags", 39, 5, least=20),
+    "debtags": Task("debtags", 39, 5, least=20, most=8000),
 }
 SMOKE = Task("generated", 3, 2, widths=(4,), seeds=(0,), epochs=1, hidden=128)
 

@@ -32,9 +32,11 @@ def claims_of(name: str, heads: Heads) -> list[Claim]:
             f"{name}: with 100 learnable features the DFT head has a better F1@k than the bottleneck with 200", heads
         ),
         _budget(f"{name}: also with as many parameters as the bottleneck, d < 200 (section 5.1)", heads),
-        _nearly_all(f"{name}: with the top k as the rule it can predict (nearly) all as well", "–", heads, of("topk")),
+        _nearly_all(
+            f"{name}: with the top k as the rule the DFT head can predict (nearly) all", "–", heads, of("topk")
+        ),
         _better(
-            f"{name}: it can predict more of the sets with k + 1 to 2 k labels than the widest of these, d < 200",
+            f"{name}: it can predict more sets of k + 1 to 2 k labels than a bottleneck with as many features, d < 200",
             "–",
             heads,
             wide,

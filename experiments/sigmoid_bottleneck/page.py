@@ -162,7 +162,8 @@ def _figure5(found: Results) -> str:
     parts = []
     for name, heads in found.items():
         some = next(iter(next(iter(heads.values())).values()))[0]
-        about = f"{some.data['examples']:,} examples, {some.data['labels']:,} labels."
+        chosen = " chosen at random, for time" if name in TASKS and TASKS[name].most else ""
+        about = f"{some.data['examples']:,} examples{chosen}, {some.data['labels']:,} labels."
         columns = ["head", "seeds", "% can be predicted", "% top k", "% beyond k", "F1@k"]
         columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "seconds", "of verification"]
         lines = [
