@@ -188,6 +188,9 @@ def _times(results: Results) -> Iterator[str]:
 
 def _left_out(results: Results) -> Iterator[str]:
     yield "\n## What was left out\n"
+    missing = [name for name in ORDER if name not in results.sets]
+    if missing:
+        yield f"- {', '.join(missing)}: not run yet."
     for name in results.sets:
         for row in results.of(name, "a", "b"):
             what = row.get("skipped") or "; ".join(row.get("notes", []))
