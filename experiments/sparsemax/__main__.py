@@ -13,24 +13,28 @@ def main(words: list[str] | None = None) -> None:
     """Run the parts that are asked for, then write the page from all that is stored."""
     options = parsed("sparsemax", PARTS, words)
     places = Places("sparsemax", options.out)
-    shares, table, pairs = (places.results / f"{name}.jsonl" for name in ("proportions", "benchmark", "inference"))
+    names = ("proportions", "benchmark", "inference", "majority")
+    shares, table, pairs, majority = (places.results / f"{name}.jsonl" for name in names)
     if "maps" in options.only:
         maps.draw_maps(places.picture("maps"))
         maps.draw_losses(places.picture("losses"))
     if "proportions" in options.only:
         proportions.run(shares, smoke=options.smoke)
-    names = tuple(name for name in benchmark.SETS if name in options.only)
-    if names:
-        benchmark.run(table, ("generated",) if options.smoke else names)
+    set_names = tuple(name for name in benchmark.SETS if name in options.only)
+    if set_names:
+        benchmark.run(table, ("generated",) if options.smoke else set_names)
     pair_names = tuple(name for name in inference.SETS if name in options.only)
     if pair_names:
+        inference.run_majority(majority, ("generated",) if options.smoke else pair_names)
         inference.run(pairs, ("generated",) if options.smoke else pair_names)
     rows, attention = read_rows(shares), inference.results(pairs)
     if rows:
         proportions.draw(rows, places.picture("proportions"))
     for name, runs in attention.items():
         inference.draw(runs, places.picture(f"attention_{name}"))
-    page.write(places.page, rows, benchmark.tuned(table), attention, [*read_records(table), *read_records(pairs)])
+    frequent = {row["setting"]["data"]: row["result"]["accuracy"] for row in read_rows(majority)}
+    runs = [*read_records(table), *read_records(pairs)]
+    page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs)
     write_summary(places.page.parent)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import labelproof as lp
+from experiments.rows import Row, compute_missing
 from labelproof.data import Dataset
 from labelproof.models import Model
 from labelproof.pictures import draw_attention
@@ -87,6 +88,16 @@ def attended(fitted: Fitted, *, test: Dataset) -> dict[str, Any]:
         "attended": float(np.mean(np.array(weights) > 0)),
         "drawn": [[[word, round(weight, 4)] for word, weight in text] for text in drawn],
     }
+
+
+def run_majority(path: Path, names: tuple[str, ...]) -> None:
+    """Compute what is missing of the accuracy that the most frequent class alone has on the test part."""
+
+    def compute(*, data: str) -> Row:
+        labels = dataset(data).part("test").labels
+        return {"accuracy": float(labels.sum(axis=0).max() / labels.shape[0])}
+
+    compute_missing(path, [{"data": name} for name in names], compute)
 
 
 def results(path: Path) -> dict[str, dict[str, list[RunRecord]]]:
