@@ -218,6 +218,12 @@ def test_verdicts_without_evidence_are_not_proven(folder):
         check(folder)
 
 
+def test_a_run_may_have_just_as_many_parts_as_can_be_listed(folder, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_PARTS", 3)
+    assert parts.read_run(folder).n_parts == 3
+    check(folder)
+
+
 @pytest.mark.parametrize(
     ("fields", "error", "what"),
     [
