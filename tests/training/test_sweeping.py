@@ -2,7 +2,9 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from labelproof.data import Dataset
 from labelproof.errors import DataFormatError
 from labelproof.training import ConfigError, TrainConfig, grid, read_records, sweep, sweeping
-from labelproof.training.run_records import append_record, data_digest
+from labelproof.training.run_records import RunRecord, append_record, data_digest
 from labelproof.training.run_summaries import best_variant, by_variant, draw_boxes, spread
 from labelproof.training.sweeping import planned_runs, read_axis
 
@@ -205,3 +207,11 @@ def test_boxes_are_drawn_and_names_are_text(records, tmp_path):
 def test_appending_makes_the_folder(records, tmp_path):
     append_record(tmp_path / "new" / "runs.jsonl", records[1][0])
     assert read_records(tmp_path / "new" / "runs.jsonl") == records[1][:1]
+
+
+def test_records_that_several_add_at_once_are_all_kept(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    runs = [RunRecord({}, seed, {"head": {"kind": "dft"}}, {"digest": "a" * 2000}, {}) for seed in range(200)]
+    with ThreadPoolExecutor(8) as several:
+        list(several.map(partial(append_record, path), runs))
+    assert sorted(record.seed for record in read_records(path)) == list(range(200))

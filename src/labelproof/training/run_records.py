@@ -8,11 +8,12 @@ import json
 import os
 import platform
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -114,17 +115,26 @@ def read_records(path: str | Path) -> list[RunRecord]:
 
 
 def append_record(path: str | Path, record: RunRecord) -> None:
-    """Add a record to a file, which is made where it does not exist."""
+    """Add a record to a file, which is made where it does not exist; other processes may do the same meanwhile."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     line = json.dumps(asdict(record), ensure_ascii=False, allow_nan=False) + "\n"
     with open(path, "a+b") as stream:
+        _wait_for(stream)
         stream.seek(0)
         content = stream.read()
         stream.truncate(content.rfind(b"\n") + 1)  # a line that was cut short
         stream.write(line.encode())
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def _wait_for(stream: IO[bytes]) -> None:
+    """Wait until no other process has a file, and keep it until it is closed; where files cannot be locked, go on."""
+    with suppress(ImportError):
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX)
 
 
 def data_digest(dataset: Dataset) -> dict[str, Any]:
