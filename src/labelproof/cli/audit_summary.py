@@ -47,15 +47,16 @@ def _without_sets(group: "Group") -> dict[str, Any]:
     return {key: value for key, value in group.items() if key in keys | {"examples", "argmaxable_examples"}}
 
 
-def print_audit(document: "AuditDocument", *, model: str, source: str) -> None:
+def print_audit(found: "Audit", *, model: str, source: str) -> None:
     """Print what a person wants to know first; model and source (the data) are as they were given."""
+    document = found.document
     out, layer, data = console(), document["layer"], document["groups"][0]
     bad = data["unargmaxable"] or document["outside"] or (document["stretch"] or {"beyond_sets": 0})["beyond_sets"]
     out.print(Text(printable(document["headline"]), style="bold red" if bad else "bold green"))
     print_findings(document)
     for one in document["advice"]:
         out.print(f"• {one['title']}. {one['text']}")
-    print_not_tested(document, model=model, source=source)
+    print_not_tested(found, model=model, source=source)
     rank = f"{layer['rank']}" if layer["rank"] is not None else f"at least {layer['rank_at_least']}"
     size = f"{layer['n_labels']:,} labels × {layer['n_features']:,} features, {layer['dtype']}, rank {rank}"
     out.print(f"{layer['model']} ({layer['kind']}): {layer['source']}, {size}.")
