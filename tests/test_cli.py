@@ -588,7 +588,10 @@ def test_plan_prints_a_table_and_a_recommendation(folder):
 
 
 def test_plan_refuses(folder):
-    assert_refused(run("plan", "-l", "Y.txt"), "--n-labels must say how many labels there are, since Y.txt holds lists")
+    assert_refused(
+        run("plan", "-l", "Y.txt"),
+        "Y.txt: expected to know how many labels there are, since these are indices: --n-labels says it",
+    )
     assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "2"), "Y.txt, line 4: expected label indices from 0 to 1")
     assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "3", "--sample", "0"), "n_sample must be a positive number")
     np.save("Y.npy", np.zeros((0, 3)))
