@@ -517,8 +517,11 @@ def test_explain_takes_indices_or_names(folder):
         ([], "one of --set and --set-names must be given, got neither"),
         (["--set", "0", "--set-names", "cat"], "one of --set and --set-names must be given, got both"),
         (["--set-names", "cat"], "--set-names needs --label-names, got none"),
-        (["--set-names", "cow", "--label-names", "names.txt"], "expected a label's name, got 'cow'; the nearest is"),
-        (["--set", "cat"], "expected label indices separated by commas or spaces"),
+        (
+            ["--set-names", "cow", "--label-names", "names.txt"],
+            "--set-names must be names of labels, with semicolons between, got 'cow'; the nearest: ",
+        ),
+        (["--set", "cat"], "--set must be indices of labels, with commas or spaces between"),
         (["--set", "0,7"], "7"),
     ],
 )

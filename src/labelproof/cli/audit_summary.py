@@ -112,10 +112,8 @@ def _group_sentence(group: "Group") -> str:
 
 
 def _set_table(document: "AuditDocument") -> Table:
-    rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    rows.add_column("examples", justify="right")
-    rows.add_column("labels")
-    rows.add_column("contradiction")
+    rows = table("examples", "labels", "contradiction", words=True)
+    rows.columns[0].justify = "right"
     data = document["groups"][0]
     explained = {one["index"]: one for one in document["explained"] if one["group"] == "data"}
     impossible = [i for i, status in enumerate(data["status"]) if status == 0]

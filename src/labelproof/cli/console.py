@@ -154,11 +154,11 @@ def progress_wanted() -> bool:
     return sys.stderr.isatty()
 
 
-def table(*columns: str) -> Table:
-    """Return an empty table; all columns but the first hold numbers."""
+def table(*columns: str, words: bool = False) -> Table:
+    """Return an empty table; all columns but the first hold numbers, unless they are all words."""
     empty = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
-        empty.add_column(column, justify="right" if place else "left")
+        empty.add_column(column, justify="right" if place and not words else "left")
     return empty
 
 
