@@ -4,7 +4,10 @@ __all__ = ["CertificateError", "DataFormatError", "LabelproofError", "MissingPac
 
 
 class LabelproofError(Exception):
-    """Base class of labelproof's own errors."""
+    """Base class of labelproof's own errors; a message is one line, whatever stands in the file that it quotes."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(message.splitlines()))
 
 
 class CertificateError(LabelproofError):

@@ -286,6 +286,7 @@ ROW = '{"text": "a", "labels": ["bird"]}\n'
     ("name", "content", "message"),
     [
         ("a.csv", "text,tags\na,b\n", "a.csv: expected a column 'labels', or another named by labels=, got text, tags"),
+        ("a.csv", '"te\nxt",tags\na,b\n', "or another named by labels=, got te xt, tags"),
         ("a.csv", "labels\nb\n", "a.csv: expected a column 'text', or others named by text= or features=, got labels"),
         ("a.csv", "", "a.csv: expected examples, got an empty file"),
         ("a.csv", "text,labels\na,b,c\n", "a.csv, line 2: expected 2 fields, got 3"),

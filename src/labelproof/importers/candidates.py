@@ -11,7 +11,7 @@ from labelproof.importers.tensors import Tensors, shown
 
 __all__ = ["ASK", "bias_key", "choose_weight"]
 
-ASK = "say which with weight_key (--weight-key)"
+ASK = "say which with weight_key="
 HEADS = {"classifier", "score", "out_proj", "head", "heads", "fc", "_fc", "classification_head", "logits_proj"}
 WEAK_HEADS = {"output", "output_layer", "final", "last_linear", "linear", "out", "third_linear"}
 WEAK_HEADS |= {"labelwise_linear_output"}
