@@ -8,27 +8,15 @@ from typing import Any
 from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
-from experiments.sigmoid_bottleneck.grid import (
-    BANDS,
-    HEADS,
-    MOST_SETS,
-    MOST_TOPK,
-    PATIENCE,
-    TASKS,
-    TERMS,
-    WIDTHS,
-    share,
-)
+from experiments.sigmoid_bottleneck.grid import BANDS, MOST_SETS, MOST_TOPK, PATIENCE, share
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
+from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, TASKS, TERMS, Task
 from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
 COMMAND = "python -m experiments.sigmoid_bottleneck"
 Results = dict[str, dict[str, dict[int, list[RunRecord]]]]
-OPEN = (
-    "Figure 5 with the CNN and with a frozen sentence encoder; MeSH with all labels.",
-    "MIMIC-III, BioASQ and OpenImages, which were not available.",
-)
+OPEN = ("MIMIC-III, BioASQ and OpenImages, which were not available.",)
 
 
 def write(
@@ -149,21 +137,40 @@ def _radii(rows: list[Row]) -> str:
 
 
 def _coverage(found: Results) -> dict[str, str]:
-    """Return what is missing of each task's grid."""
+    """Return what is missing of each task's grid; how many runs there are depends on the number of labels."""
     texts = {}
-    for name in TASKS:
-        n_runs = sum(len(some) for widths in found.get(name, {}).values() for some in widths.values())
-        whole = 3 * len(WIDTHS) * len(HEADS)
-        texts[name] = "" if n_runs >= whole else f"{n_runs} of up to {whole} runs done."
+    for name, task in TASKS.items():
+        heads = found.get(name, {})
+        if not heads:
+            texts[name] = "nothing done."
+            continue
+        n_labels = _some_run(heads).data["labels"]
+        planned = {(head, width) for width in task.widths for head in task.heads(width, n_labels)}
+        missing = {pair: len(task.seeds) - len(heads.get(pair[0], {}).get(pair[1], [])) for pair in planned}
+        lacking = {pair: n for pair, n in missing.items() if n > 0}
+        named = [f"{head} ({_numbers(lacking, head)})" for head in HEADS if any(pair[0] == head for pair in lacking)]
+        n_runs = len(planned) * len(task.seeds)
+        done = f"{n_runs - sum(lacking.values())} of {n_runs} runs done; missing are {'; '.join(named)}."
+        texts[name] = done if lacking else ""
     return texts
+
+
+def _numbers(lacking: dict[tuple[str, int], int], head: str) -> str:
+    return ", ".join(f"d = {width}: {n}" for (name, width), n in sorted(lacking.items()) if name == head)
+
+
+def _some_run(heads: dict[str, dict[int, list[RunRecord]]]) -> RunRecord:
+    return next(iter(next(iter(heads.values())).values()))[0]
 
 
 def _figure5(found: Results) -> str:
     parts = []
-    for name, heads in found.items():
-        some = next(iter(next(iter(heads.values())).values()))[0]
-        chosen = " chosen at random, for time" if name in TASKS and TASKS[name].most else ""
-        about = f"{some.data['examples']:,} examples{chosen}, {some.data['labels']:,} labels."
+    for name in [*TASKS, *(other for other in found if other not in TASKS)]:
+        if name not in found:
+            continue
+        heads = found[name]
+        some = _some_run(heads)
+        about = f"{some.data['examples']:,} examples{_about(TASKS.get(name))}, {some.data['labels']:,} labels."
         columns = ["head", "seeds", "% can be predicted", "% top k", "% beyond k", "F1@k"]
         columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "seconds", "of verification"]
         lines = [
@@ -172,6 +179,20 @@ def _figure5(found: Results) -> str:
         picture = f"![{name}](pictures/sigmoid_bottleneck_{name}.png)"
         parts += [f"### {name}", "", about, "", picture, "", table(columns, lines)]
     return "\n".join(parts) or "No run is stored yet."
+
+
+def _about(task: Task | None) -> str:
+    """Say what is special about a task."""
+    if task is None:
+        return ""
+    texts = {
+        "sentences": "texts as 384 features of a frozen sentence encoder",
+        "cnn": f"texts through a convolution with {CNN['maps']} maps over {CNN['max_tokens']} words, learned",
+    }
+    said = [" chosen at random, for time"] if task.most else []
+    said += [f" with {texts[task.texts]}"] if task.texts in texts else []
+    said += [" with all labels, also those that the training or the test part lacks"] if task.every else []
+    return ",".join(said)
 
 
 def _line(title: str, runs: list[RunRecord]) -> list[Any]:

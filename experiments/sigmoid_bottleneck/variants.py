@@ -10,8 +10,9 @@ import numpy as np
 import labelproof as lp
 from experiments.pages import NOT_RUN, Claim, table
 from experiments.rows import Row, compute_missing
-from experiments.sigmoid_bottleneck.grid import METRICS, SMOKE, TASKS, configuration, measured, share
+from experiments.sigmoid_bottleneck.grid import METRICS, configuration, measured, share
 from experiments.sigmoid_bottleneck.grid_claims import f1, of
+from experiments.sigmoid_bottleneck.tasks import SMOKE, TASKS
 from experiments.verdicts import seen, sign, spread_text
 from labelproof.theory.dft import dft_matrix
 from labelproof.training import RunRecord, read_records, sweep
