@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
+from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
 from experiments.sigmoid_bottleneck.grid import BANDS, MOST_SETS, MOST_TOPK, PATIENCE, share
@@ -34,8 +34,10 @@ def write(
     ]
     missing = [f"Figure 5 on {name}: {text}" for name, text in _coverage(found).items() if text] + list(OPEN)
     grid_claims = [claim for name in TASKS for claim in claims_of(name, found.get(name, {}))]
+    claims = [*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]
     parts = {
-        "claims": claim_table([*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]),
+        "digest": digest(claims),
+        "claims": claim_table(claims),
         "widths": widths.section(needed, "pictures/sigmoid_bottleneck_widths.png"),
         "variants": variants.section(variant_runs, plain),
         "stored": variants.stored_section(stored),
@@ -86,9 +88,9 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
         said = f"{alone[0]:.1e} → {alone[-1]:.1e}; with learnable columns {slack[-1]:.1e}"
         shrinks = all(b <= a for a, b in pairwise(alone))
         grows = all(b > a for a, b in zip(alone, slack, strict=True))
-        text = f"k = {k}: radii shrink from n = {sizes[0]} to {sizes[-1]}, and 16 learnable columns make them larger"
+        text = f"radii shrink from n = {sizes[0]} to {sizes[-1]}, and 16 learnable columns make them larger"
         n_seeds = len({row["setting"]["seed"] for row in rows})
-        claims.append(Claim(text, "yes", said, seen(shrinks and grows, n_seeds), n_seeds))
+        claims.append(Claim(text, "yes", said, seen(shrinks and grows, n_seeds), n_seeds, f"k = {k}"))
     return [*claims, _parametrisation(rows)]
 
 

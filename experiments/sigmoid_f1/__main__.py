@@ -30,7 +30,7 @@ def main(words: list[str] | None = None) -> None:
         times.run(files["times"], smoke=options.smoke)
     runs, heat = grid.best_rates(files["losses"]), read_records(files["heat"])
     for name, losses in runs.items():
-        pictures.draw_boxes(losses, places.picture(name), name, ["at 0.05", "at .5", "tuned"], "weighted-f1")
+        pictures.draw_boxes(losses, places.picture(name), name)
     if heat:
         pictures.draw_heat(heat, places.picture("heat"))
     page.write(
