@@ -65,10 +65,11 @@ def digest(claims: Iterable[Claim]) -> str:
     return table(columns, [[row[0], *(row[i] for i in used)] for row in rows]).replace("---:", "---")
 
 
-def provenance(runs: Sequence[Any], command: str) -> str:
-    """Say by which command, code and packages the runs were made, and how long they took.
+def provenance(runs: Sequence[Any], command: str, repeated: Sequence[dict[str, Any]] = ()) -> str:
+    """Say by which command, code and packages the runs were made, how long they took, and whether some were repeated.
 
-    ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows.
+    ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows; ``repeated`` are rows of
+    `experiments.repeat`.
     """
     pairs = [(_of(run, "code"), _of(run, "seconds")) for run in runs]
     lines = [f"`{command}` runs what is missing; stored results are not computed again.", ""]
@@ -76,6 +77,11 @@ def provenance(runs: Sequence[Any], command: str) -> str:
         lines += [f"{len(pairs)} stored runs, {sum(s for _, s in pairs) / 60:.0f} minutes in total, made with:", ""]
         codes = {tuple(sorted((k, str(v)) for k, v in code.items())) for code, _ in pairs}
         lines += ["- " + ", ".join(f"{name} {value}" for name, value in code) for code in sorted(codes)]
+    if repeated:
+        differing = sum(bool(row["result"]["differing"]) for row in repeated)
+        lines += ["", f"{len(repeated)} stored runs, chosen at random, were trained again with their seed"]
+        lines[-1] += f" (`python -m experiments.repeat {command.rsplit('.', 1)[-1]}`): "
+        lines[-1] += f"{differing} gave other numbers." if differing else "all numbers are the same, to the last digit."
     return "\n".join(lines) + "\n"
 
 

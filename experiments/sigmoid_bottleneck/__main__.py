@@ -37,7 +37,15 @@ def main(words: list[str] | None = None) -> None:
         radii.draw(rows, places.picture("radii"))
     for name, heads in found.items():
         grid_picture.draw(heads, places.picture(name), name)
-    page.write(places.page, rows, found, needed, variants.results(varied), read_rows(stored))
+    page.write(
+        places.page,
+        rows,
+        found,
+        needed,
+        variants.results(varied),
+        read_rows(stored),
+        read_rows(places.results / "repeated.jsonl"),
+    )
     write_summary(places.page.parent)
 
 

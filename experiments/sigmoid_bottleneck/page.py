@@ -26,6 +26,7 @@ def write(
     needed: list[widths.Needed],
     variant_runs: dict[str, list[RunRecord]],
     stored: list[Row],
+    repeated: list[Row],
 ) -> None:
     """Write the page."""
     plain = found.get(variants.TASK, {}).get("dft", {}).get(variants.WIDTH, [])
@@ -54,7 +55,7 @@ def write(
         "figure5": _figure5(found),
         "missing": "\n".join(f"- {line}" for line in missing),
         "provenance": provenance(
-            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND
+            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND, repeated
         ),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)

@@ -30,6 +30,7 @@ def write(
     batches: list[RunRecord],
     rows: list[Row],
     times: list[Row],
+    repeated: list[Row],
 ) -> None:
     """Write the page."""
     stored = [record for losses in runs.values() for some in losses.values() for record in some]
@@ -49,7 +50,7 @@ def write(
         "times": _times(times),
         "published": _published(rows),
         "missing": "\n".join(f"- {line}" for line in _missing(runs, heat, batches, rows)),
-        "provenance": provenance([*stored, *heat, *batches, *rows, *times], COMMAND),
+        "provenance": provenance([*stored, *heat, *batches, *rows, *times], COMMAND, repeated),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 

@@ -1,6 +1,7 @@
 """Every experiment runs from its command to its page, on generated data, and does not compute again what it has."""
 
 import re
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from scipy import stats
 
 from labelproof.data import Dataset
-from labelproof.training import sweep
+from labelproof.training import RunRecord, sweep
 from labelproof.training.config_files import read_config
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +42,11 @@ def test_a_smoke_run_writes_its_page_and_is_not_repeated(name, tmp_path):
     assert all((tmp_path / picture).is_file() for picture in pictures)
     stored = {path: path.read_bytes() for path in (tmp_path / name).glob("*.jsonl")}
     assert stored
+    if name != "sparsemax":
+        import_module("experiments.repeat").main([name, "--runs", "2", "--out", str(tmp_path)])
+        rows = import_module("experiments.rows").read_rows(tmp_path / name / "repeated.jsonl")
+        assert [row["result"]["differing"] for row in rows] == [[], []]
+        (tmp_path / name / "repeated.jsonl").unlink()
     command(name, "--smoke", "--out", tmp_path)
     assert stored == {path: path.read_bytes() for path in (tmp_path / name).glob("*.jsonl")}
     assert page == (tmp_path / f"{name}.md").read_text()
@@ -73,6 +79,18 @@ def test_the_configurations_for_data_that_we_lack_can_be_read(name):
     config = read_config(ROOT / "experiments" / "sigmoid_bottleneck" / "configs" / f"{name}.yaml")
     assert config.head.kind == "dft"
     assert config.data.format == name
+
+
+def test_a_repeated_run_that_gives_other_numbers_is_found():
+    repeat, pages = (import_module(f"experiments.{name}") for name in ("repeat", "pages"))
+    old = RunRecord({}, 0, {}, {"digest": "a"}, {}, measured={"f1@k": 0.5, "verification seconds": 1.0})
+    later = replace(old, measured={"f1@k": 0.5, "verification seconds": 2.0})
+    other = replace(old, data={"digest": "b"}, measured={"f1@k": 0.6}, epochs=3)
+    assert repeat.differing(old, later) == []
+    assert repeat.differing(old, other) == ["configuration or data", "measured", "epochs and parameters"]
+    rows = [{"result": {"differing": ["measured"]}}, {"result": {"differing": []}}]
+    assert "2 stored runs" in pages.provenance([], "python -m experiments.sparsemax", rows)
+    assert "1 gave other numbers" in pages.provenance([], "python -m experiments.sparsemax", rows)
 
 
 def test_a_template_must_be_filled(tmp_path):

@@ -175,6 +175,7 @@ def draw_on(
     axes.set(xlim=(-FRAME * box, FRAME * box), ylim=(-FRAME * box, FRAME * box), aspect="equal")
     axes.add_patch(Polygon(box * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), facecolor="none", edgecolor="0.6"))
     axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
+    axes.tick_params(length=0)  # a dash before the name of a line would look like a minus
     axes.set_xticks([-box, 0, box])
     axes.set_yticks([-box, 0, box])
 
