@@ -1,5 +1,6 @@
 """Figures 1a, 2 and 3: the share of argmaxable sets, small arrangements with their balls, lattices of label sets."""
 
+import math
 from itertools import combinations
 from pathlib import Path
 
@@ -26,10 +27,14 @@ def draw_counts(path: Path) -> None:
     left.axvline(N / 2, color="0.6", linestyle=":")
     left.set_yscale("symlog", linthresh=1)
     left.set_ylim(top=0.5)
-    left.set(xlabel="features d", ylabel="log₁₀ of the share", title=f"argmaxable sets of {N} labels")
+    left.set_yticks([0, -1, -10, -100], ["1", "10⁻¹", "10⁻¹⁰", "10⁻¹⁰⁰"])
+    left.minorticks_off()
+    left.annotate("half of them at d = n/2", (N / 2, math.log10(0.5)), (540, -2), arrowprops={"arrowstyle": "-"})
+    left.set(xlabel="features d", ylabel="share of all label sets")
+    left.set_title(f"n = {N}: label sets that can be predicted", fontsize=10)
     left.grid(alpha=0.25)
     draw_on(right, THREE)
-    right.set_title("n = 3, d = 2: six of eight sets, and their balls", fontsize=10)
+    right.set_title("n = 3, d = 2: six of eight sets have a region", fontsize=10)
     save_figure(figure, path)
 
 

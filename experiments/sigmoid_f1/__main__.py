@@ -14,7 +14,10 @@ def main(words: list[str] | None = None) -> None:
     """Run the parts that are asked for, then write the page from all that is stored."""
     options = parsed("sigmoid_f1", PARTS, words)
     places = Places("sigmoid_f1", options.out)
-    files = {name: places.results / f"{name}.jsonl" for name in ("losses", "heat", "batches", "published", "times")}
+    files = {
+        name: places.results / f"{name}.jsonl"
+        for name in ("losses", "heat", "batches", "published", "times", "repeated")
+    }
     if "surrogates" in options.only:
         pictures.draw_surrogates(places.picture("surrogates"))
     if "published" in options.only:
@@ -30,7 +33,7 @@ def main(words: list[str] | None = None) -> None:
         times.run(files["times"], smoke=options.smoke)
     runs, heat = grid.best_rates(files["losses"]), read_records(files["heat"])
     for name, losses in runs.items():
-        pictures.draw_boxes(losses, places.picture(name), name, ["at 0.05", "at .5", "tuned"], "weighted-f1")
+        pictures.draw_boxes(losses, places.picture(name), name)
     if heat:
         pictures.draw_heat(heat, places.picture("heat"))
     page.write(
@@ -40,6 +43,7 @@ def main(words: list[str] | None = None) -> None:
         read_records(files["batches"]),
         read_rows(files["published"]),
         read_rows(files["times"]),
+        read_rows(files["repeated"]),
     )
     write_summary(places.page.parent)
 

@@ -1,9 +1,10 @@
 """The results page of the sigmoidF1 paper, from stored rows."""
 
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
-from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
+from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sentence_features import ENCODER, TOKENS
 from experiments.sigmoid_f1.grid import BATCHES, BETAS, EMPTY, ETAS, LOSSES, MAP, MAPPED, PUBLISHED, RATES, SEEDS
@@ -29,11 +30,14 @@ def write(
     batches: list[RunRecord],
     rows: list[Row],
     times: list[Row],
+    repeated: list[Row],
 ) -> None:
     """Write the page."""
     stored = [record for losses in runs.values() for some in losses.values() for record in some]
+    claims = _claims(runs, rows, times)
     parts = {
-        "claims": claim_table(_claims(runs, rows, times)),
+        "digest": digest(claims),
+        "claims": claim_table(claims),
         "rule": RULE,
         "encoder": ENCODER,
         "tokens": str(TOKENS),
@@ -46,7 +50,7 @@ def write(
         "times": _times(times),
         "published": _published(rows),
         "missing": "\n".join(f"- {line}" for line in _missing(runs, heat, batches, rows)),
-        "provenance": provenance([*stored, *heat, *batches, *rows, *times], COMMAND),
+        "provenance": provenance([*stored, *heat, *batches, *rows, *times], COMMAND, repeated),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
@@ -74,9 +78,9 @@ def _seeds(losses: dict[str, list[RunRecord]]) -> int:
 def _claims(runs: Runs, rows: list[Row], times: list[Row]) -> list[Claim]:
     claims = []
     for name in TASKS:
-        losses, text = runs.get(name, {}), f"{name}: of five losses sigmoidF1 has the best weighted F1"
-        claims += [_best_is(f"{text}, {words}", losses, rule) for rule, words in THRESHOLDS.items()]
-        claims.append(_averaging(name, losses))
+        losses, text = runs.get(name, {}), "of five losses sigmoidF1 has the best weighted F1"
+        found = [_best_is(f"{text}, {words}", losses, rule) for rule, words in THRESHOLDS.items()]
+        claims += [replace(claim, data=name) for claim in [*found, _averaging(losses)]]
     return [*claims, _time(times), *_published_claims(rows)]
 
 
@@ -91,8 +95,8 @@ def _best_is(text: str, losses: dict[str, list[RunRecord]], rule: str) -> Claim:
     return Claim(text, paper, said, verdict(signs), _seeds(losses))
 
 
-def _averaging(name: str, losses: dict[str, list[RunRecord]]) -> Claim:
-    text = f"{name}: averaging thresholds is worse than a fixed one of 0.05, for every loss (Table 4)"
+def _averaging(losses: dict[str, list[RunRecord]]) -> Claim:
+    text = "averaging thresholds is worse than a fixed one of 0.05, for every loss (Table 4)"
     if not all(loss in losses for loss in PUBLISHED):
         return Claim(text, "yes", "–", NOT_RUN)
     pairs = {loss: [_mean(losses[loss], rule, "weighted-f1") for rule in ("at 0.05", "averaged")] for loss in PUBLISHED}
