@@ -46,7 +46,13 @@ def hot_rows(tight: npt.NDArray[np.int64], most: int = 200) -> Indices:
 
 
 def search(
-    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float | None = None
+    layer: OutputLayer,
+    system: SearchSystem,
+    sets: LabelSets,
+    hot: Indices,
+    time_limit: float | None = None,
+    *,
+    many_rows: bool = False,
 ) -> Guesses:
     """Search for a point or a conflict for every label set of a block.
 
@@ -56,12 +62,14 @@ def search(
         Places of rows that belong to every working set from the start.
     time_limit
         Seconds for one label set, kept roughly: by a count of steps.
+    many_rows
+        Whether conflicts may have more rows than they need.
     """
     limit = np.inf if time_limit is None else time_limit
     if system.is_smooth:
         guesses = _search_each(layer, system, sets, limit)
     elif is_wide(layer, system, limit):
-        guesses = _search_wide(layer, system, sets, hot, limit)
+        guesses = _search_wide(layer, system, sets, hot, limit, many_rows)
     else:
         guesses = _search_block(layer, system, sets, hot, limit)
     if layer.rule == "sparsemax" and layer.is_cone:  # the search leaves out the sum, which is what an empty set breaks
@@ -115,12 +123,15 @@ def is_wide(layer: OutputLayer, system: SearchSystem, time_limit: float) -> bool
     )
 
 
-def _search_wide(layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float) -> Guesses:
+def _search_wide(
+    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float, many_rows: bool
+) -> Guesses:
     """Search for conflicts in a sample of the rows, as long as there are any, and then as `_search_block` does."""
     n = len(sets)
     known: dict[int, Indices] = {}
     for i, active in enumerate(sets):
-        places = system.sample.conflict(layer.n_labels, active)
+        find = system.many_rows.dependent if many_rows else system.sample.conflict
+        places = find(layer.n_labels, active)
         if places is not None:
             known[i] = places
         elif i + 1 > MISSES + 2 * len(known):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
 from labelproof.proof.sparse_weights import largest_of_rows
-from labelproof.search.dependences import RowSample
+from labelproof.search.dependences import ManyRows, RowSample
 from labelproof.search.time_limits import stop_after
 
 __all__ = ["SearchSystem", "extra_columns", "search_system", "unit_rows"]
@@ -36,6 +36,8 @@ class SearchSystem:
         The number in `regions` of each row.
     norms, row_exponents
         Each row was divided by its norm, and by 2**row_exponent.
+    lengths
+        Norm of each row if its largest number, in the coordinates of `regions`, is between ½ and 1.
     column_exponents
         v in the coordinates of `regions` is the search's v times 2**-column_exponents.
     fixed
@@ -50,6 +52,7 @@ class SearchSystem:
     numbers: Indices
     norms: Floats
     row_exponents: npt.NDArray[np.int64]
+    lengths: Floats
     column_exponents: npt.NDArray[np.int64]
     fixed: Floats
     fixed_features: Indices
@@ -74,6 +77,11 @@ class SearchSystem:
         """Some of the rows, for conflicts of wide layers."""
         return RowSample(self.rows, self.norms > 0)
 
+    @cached_property
+    def many_rows(self) -> ManyRows:
+        """Some of the rows, for conflicts that may have more rows than they need."""
+        return ManyRows(self.rows, self.norms > 0, self.lengths)
+
 
 def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
     """Scale the rows of a layer for the search; raise OutOfTimeError if that takes until the deadline."""
@@ -83,12 +91,15 @@ def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
     width = labels.shape[1]
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
     unit_bounds, bound_norms = unit_rows(bounds)
+    with np.errstate(over="ignore"):
+        bound_lengths = np.ldexp(1.0, -_exponents(largest_of_rows(np.ldexp(unit_bounds, column_exponents))))
     weak = layer.ties == "inactive" and layer.rule == "sigmoid"
     return SearchSystem(
         np.concatenate([labels, unit_bounds]) if len(bounds) else labels,
         np.concatenate([np.arange(n), numbers]),
         np.concatenate([norms, bound_norms]),
         np.concatenate([row_exponents, np.zeros(len(bounds), np.int64)]),
+        np.concatenate([norms, bound_lengths]),
         column_exponents,
         unit_rows(fixed)[0],
         fixed_features,
