@@ -189,7 +189,9 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     shown = [name for name in present if not name.startswith("(")]  # others are placeholders, not columns
     listing = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
     if missing:
-        raise DataFormatError(f"{source}: expected a column {missing[0]!r}, got {listing}")
+        joined = {part.strip() for part in str(missing[0]).split(",")}
+        several = " (name each column by itself, not with commas)" if len(joined) > 1 and joined <= known else ""
+        raise DataFormatError(f"{source}: expected a column {missing[0]!r}, got {listing}{several}")
     hint = _about_header(present) if _is_delimited(source) else ""
     if not labels:
         raise DataFormatError(f"{source}: expected a column 'labels', or another named by labels=, got {listing}{hint}")
