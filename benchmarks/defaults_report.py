@@ -61,16 +61,15 @@ Row = dict[str, Any]
 class Results:
     """The last row of every set, seed and method, and the folder of what they answered.
 
-    Of a set those seeds count that have every method; where there are none yet, all of them, and it is unfinished.
+    Of a set those seeds count that have every method of the first; without values of (b) it is unfinished.
     """
 
     def __init__(self, rows: list[Row], folder: Path) -> None:
         last = {(row["set"], row["seed"], row["method"]): row for row in rows}
-        wanted = {method for _, _, method in last}
         cases = {(name, seed): {key[2] for key in last if key[:2] == (name, seed)} for name, seed, _ in last}
-        whole = {case for case, methods in cases.items() if methods >= wanted}
-        self.unfinished = {name for name, _ in cases} - {name for name, _ in whole}
-        self._rows = [row for key, row in last.items() if key[:2] in whole or key[0] in self.unfinished]
+        whole = {(name, seed) for (name, seed), methods in cases.items() if methods >= cases[name, 0]}
+        self._rows = [row for key, row in last.items() if key[:2] in whole]
+        self.unfinished = {name for name, _ in cases if not self.methods(name, "b")}
         self._folder = folder
         self.sets = [name for name in ORDER if self.of(name)]
 
@@ -129,12 +128,12 @@ def _seeds(results: Results) -> str:
 
 def _limits(results: Results) -> str:
     """Say how much time the peers of each set had."""
-    minutes: dict[float, list[str]] = {}
+    minutes: dict[int, list[str]] = {}
     for name in results.sets:
         most = max((row["limit"] for row in results.of(name, "a", "b")), default=None)
         if most is not None:
-            minutes.setdefault(most / 60, []).append(name)
-    had = "; ".join(f"{most:g} minutes ({', '.join(names)})" for most, names in sorted(minutes.items()))
+            minutes.setdefault(round(most / 60), []).append(name)
+    had = "; ".join(f"{most} minutes ({', '.join(names)})" for most, names in sorted(minutes.items()))
     return f"CPU time for all peers of a data set together: {had}. What would take longer is left out and named below."
 
 
@@ -191,12 +190,23 @@ def _left_out(results: Results) -> Iterator[str]:
     missing = [name for name in ORDER if name not in results.sets]
     if missing:
         yield f"- {', '.join(missing)}: not run yet."
+    yield from _families(results)
     for name in results.sets:
         for row in results.of(name, "a", "b"):
             what = row.get("skipped") or "; ".join(row.get("notes", []))
             if what:
                 method = row["method"] + (", left out" if "skipped" in row else "")
                 yield f"- {name}, seed {row['seed']}: {method}: {what}."
+
+
+def _families(results: Results) -> Iterator[str]:
+    """Say between which classifiers (b) could choose, where these are not all."""
+    every = dict.fromkeys(row["method"] for name in results.sets for row in results.of(name, "b"))
+    for name in results.sets:
+        there = results.methods(name, "b")
+        lacking = [method for method in every if method not in there]
+        if lacking:
+            yield f"- {name}: (b) " + (f"is without {', '.join(lacking)}." if there else "was not run.")
 
 
 def _older(results: Results) -> Iterator[str]:
@@ -231,7 +241,7 @@ def _verdicts(results: Results) -> Iterator[str]:
     finished = [name for name in ORDER if name in results.sets and name not in results.unfinished]
     yield "## Targets, and whether they are met\n"
     if len(finished) < len(ORDER):
-        yield f"So far {len(finished)} of {len(ORDER)} data sets are finished; (b) is compared on these alone.\n"
+        yield f"(b) was run on {len(finished)} of {len(ORDER)} data sets, and is compared on these alone.\n"
     for metric in METRICS[:2]:
         yield _against("(a)", results, metric, lambda name, m=metric: results.best_on_test(name, m, "a"))
         yield _against("(c)", results, metric, lambda name, m=metric: results.best_on_test(name, m, "c"))

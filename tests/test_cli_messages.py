@@ -68,6 +68,15 @@ def test_columns_are_named_in_the_words_of_the_command_line(folder):
     )
 
 
+def test_columns_that_were_named_together_are_named_by_themselves(folder):
+    Path("data.csv").write_text("a,b,labels\n1,2,x\n")
+    together = train("-o", "run", "--features", "a,b")
+    assert_refused(together, "expected a column 'a,b', got a, b, labels (name each column by itself, not with commas)")
+    unknown = train("-o", "run", "--features", "a,c")
+    assert_refused(unknown, "expected a column 'a,c', got a, b, labels")
+    assert "by itself" not in unknown.stderr
+
+
 def test_options_are_named_as_at_the_command_line(folder):
     assert_refused(train("-o", "run", "--metric", "best"), "error: --metric: expected the name of a metric, got 'best'")
     assert_refused(

@@ -210,7 +210,9 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     shown = [name for name in present if not name.startswith("(")]  # others are placeholders, not columns
     listing = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
     if missing:
-        raise MissingColumnError(source, f"a column {missing[0]!r}", listing)
+        joined = {part.strip() for part in str(missing[0]).split(",")}
+        several = " (name each column by itself, not with commas)" if len(joined) > 1 and joined <= known else ""
+        raise MissingColumnError(source, f"a column {missing[0]!r}", f"{listing}{several}")
     hint = _about_header(present) if _is_delimited(source) else ""
     if not labels:
         raise MissingColumnError(source, "a column 'labels'", f"{listing}{hint}", remedy="another named by labels=")

@@ -2,7 +2,8 @@
 """Compiled loops over float32 logits for the losses of `curves`: Hill, self-paced correction, asymmetric polynomial.
 
 Arrays are those of `kernels`. Each tile is taken once as positives and once as negatives, and the two are mixed by the
-targets. A logit that is far off has a probability of exactly 0 or 1, by which its limited loss is multiplied in slopes.
+targets; for self-paced correction of targets that are 0 or 1 each logit is taken once. A logit that is far off has a
+probability of exactly 0 or 1, by which its limited loss is multiplied in slopes.
 """
 
 import numpy as np
@@ -53,6 +54,7 @@ def _curve(
     Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, start, stop
 ):  # pragma: no cover - compiled
     n_labels, masked = Z.shape[1], known.shape[0] > 0
+    is_paced = int(rates[0]) == SELF_PACED and rates[1] == rates[2]
     row, work = np.zeros(0 if Y.shape[0] > 0 else n_labels, np.float32), np.empty(4 * TILE, np.float32)
     filled = np.empty(TILE, np.float32)
     for i in range(start, stop):
@@ -66,8 +68,11 @@ def _curve(
             if masked:
                 fill_unknown(z, known[i, a:b], ZERO, filled)
                 z = filled[: b - a]
-            _both_parts(z, rates, work)
-            _mix(y[a:b], positive[a:b], negative[a:b], work)
+            if is_paced and (Y.shape[0] == 0 or _count_soft(y[a:b]) == 0):
+                _self_paced(z, y[a:b], rates, positive[a:b], negative[a:b], work)
+            else:
+                _both_parts(z, rates, work)
+                _mix(y[a:b], positive[a:b], negative[a:b], work)
             if masked:
                 _forget(known[i, a:b], work)
             sum_of_row += total(work[_NEGATIVE : _NEGATIVE + b - a])
@@ -150,6 +155,35 @@ def _hill_negatives(z, lam, work):  # pragma: no cover - compiled
         p, q = small if z[j] < ZERO else large, large if z[j] < ZERO else small
         work[_NEGATIVE + j] = (lam - p) * p * p
         work[_FALL + j] = (_F(2) * lam - _F(3) + _F(3) * q) * p * p * q
+
+
+@loop
+def _count_soft(y):  # pragma: no cover - compiled
+    """Return how many targets are neither 0 nor 1."""
+    count = np.int32(0)
+    for j in range(y.shape[0]):
+        count += np.int32((y[j] != ZERO) & (y[j] != ONE))
+    return count
+
+
+@loop
+def _self_paced(z, y, rates, positive, negative, work):  # pragma: no cover - compiled
+    """Write the losses and slopes of a tile whose targets are 0 and 1, with one exponent for both.
+
+    The loss of a negative z is that of a positive −z without margin, so every logit is looked at once.
+    """
+    power, through = int(rates[1]), _F(rates[3])
+    slope, margin, cut = _F(power) * through, _F(rates[4]), _F(rates[5])
+    one, two, four = power & 1, power & 2, power & 4
+    for j in range(z.shape[0]):
+        rises = (z[j] > cut) | (y[j] > ZERO)
+        x = z[j] - margin if rises else -z[j]
+        p, q, tail = _sigmoid_parts(x)
+        below, factor = max(-x, ZERO), whole_power(q, one, two, four)
+        weight = positive[j] if y[j] > ZERO else negative[j]
+        rate = weight * factor * (q + slope * p * (tail + min(below, _FAR)))
+        work[_NEGATIVE + j] = ZERO if weight == ZERO else weight * (factor * (tail + below))
+        work[_FALL + j] = -rate if rises else rate
 
 
 @loop
