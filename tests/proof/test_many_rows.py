@@ -244,6 +244,29 @@ def test_single_precision_is_enough_for_most_and_double_for_more():
     assert not is_surely_positive(near)
 
 
+@pytest.mark.parametrize(("n", "d", "single"), [(60, 20, True), (4390, 2432, False), (1503, 768, True), (5, 1, True)])
+def test_single_precision_is_tried_where_it_would_do_for_random_rows(n, d, single, monkeypatch):
+    tried = []
+    monkeypatch.setattr(many_rows, "_is_proven", lambda _, dtype: tried.append(dtype))
+    assert not is_surely_positive(np.empty((n, d)))
+    assert tried == ([SINGLE, DOUBLE] if single else [DOUBLE])
+
+
+def test_what_single_precision_proves_is_not_proven_again(monkeypatch):
+    tried = []
+    monkeypatch.setattr(many_rows, "_is_proven", lambda _, dtype: tried.append(dtype) or True)
+    assert is_surely_positive(np.empty((60, 20)))
+    assert tried == [SINGLE]
+
+
+def test_double_precision_proves_rows_whose_columns_are_nearly_dependent():
+    rng = np.random.default_rng(9)
+    half = rng.normal(size=(400, 200))
+    X = scaled(np.concatenate([half, -half + 0.05 * rng.normal(size=half.shape)])) / 32
+    X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
+    assert _is_proven(X, DOUBLE)
+
+
 @pytest.mark.parametrize("by", [0.9999, 1.0001])
 @pytest.mark.parametrize(("z", "size"), [((0.3, 0.1), 8.0), ((0.01, 0.0), 1.0), ((0.0, 0.0), 0.1)])
 def test_what_is_left_must_stay_below_the_least_number_times_sigma(z, size, by, monkeypatch):
@@ -319,6 +342,20 @@ def test_the_signs_and_the_rows_of_a_conflict_are_what_it_proves():
     assert faults(everyone, everyone[::-1]) is not None
 
 
+def test_as_many_rows_as_columns_and_one_must_have_one_dependence_also_where_columns_are_zero():
+    rows = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    layer, sets = make_layer(rows), read_label_sets([[0, 1, 2, 3]], 4)
+    assert conflict_faults(layer, sets, [np.arange(2)]) == [None]
+    fault = "expected rows with one linear dependence, of positive multipliers, got none"
+    assert conflict_faults(layer, sets, [np.arange(3)]) == [fault]
+    assert exact_multipliers(layer, sets[0], np.arange(3)) is None
+    assert conflict_faults(layer, sets, [np.arange(4)]) == [None]
+    assert len(set(exact_multipliers(layer, sets[0], np.arange(4)))) == 1
+    alone = layer_of(rows.astype(int).tolist())
+    assert conflict_fault(alone, frozenset(range(4)), [0, 1, 2]) is not None
+    assert conflict_fault(alone, frozenset(range(4)), [0, 1, 2, 3]) is None
+
+
 def test_four_rows_a_column_and_a_few_are_the_most():
     rows = np.ones((17, 1))
     rows[::2] = -1.0
@@ -336,6 +373,7 @@ def test_offsets_that_are_no_floats_are_left_to_integers():
     half = rng.normal(size=(8, 3))
     rows = np.concatenate([half, -half + 0.05 * rng.normal(size=half.shape)])
     bias = np.concatenate([np.full(8, 1.0), np.full(8, -1.0)])
+    bias[0] = 0.0  # whose offset is a float
     sets, numbers, asked = read_label_sets([list(range(16))], 16), [np.arange(16)], []
 
     def may_solve(n_rows):
@@ -346,6 +384,7 @@ def test_offsets_that_are_no_floats_are_left_to_integers():
     assert asked == []
     rounded = make_layer(rows, bias=bias, thresholds=0.501)
     assert rounded.offset_error.any()
+    assert not rounded.offset_error.all()
     assert conflict_faults(rounded, sets, numbers, may_solve) != [None]
     assert asked == [16]
     assert conflict_faults(rounded, sets, numbers) == [None]
