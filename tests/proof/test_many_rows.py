@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from standalone_cases import layer_of
 
-from labelproof.proof import many_rows
-from labelproof.proof.conflicts import conflict_faults, exact_multipliers
+from labelproof.proof import conflicts, many_rows
+from labelproof.proof.conflicts import _float_systems, conflict_faults, exact_multipliers
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.many_rows import _is_proven, _least_square, is_surely_positive, nearest_dependence
 from labelproof.proof.regions import make_layer
@@ -354,6 +354,17 @@ def test_as_many_rows_as_columns_and_one_must_have_one_dependence_also_where_col
     alone = layer_of(rows.astype(int).tolist())
     assert conflict_fault(alone, frozenset(range(4)), [0, 1, 2]) is not None
     assert conflict_fault(alone, frozenset(range(4)), [0, 1, 2, 3]) is None
+
+
+def test_rows_are_scaled_in_parts_of_any_size(monkeypatch):
+    rng = np.random.default_rng(10)
+    layer = make_layer(rng.normal(size=(60, 12)), bias=rng.normal(size=60))
+    sets, rows = read_label_sets([[3, 5], [7]], 60), np.array([np.arange(50), np.arange(10, 60)])
+    whole = np.array(_float_systems(layer, sets, rows))
+    _float_systems(make_layer(3 - layer.weight, bias=layer.offset), sets, rows)  # leaves other numbers in memory
+    monkeypatch.setattr(conflicts, "NUMBERS_AT_ONCE", 1)
+    np.testing.assert_array_equal(np.array(_float_systems(layer, sets, rows)), whole)
+    assert np.isfinite(whole).all()
 
 
 def test_four_rows_a_column_and_a_few_are_the_most():
