@@ -58,6 +58,7 @@ class RowSample:
             np.multiply(rows, signs[part, None], out=signed[part], casting="same_kind")
         return signed
 
+    @np.errstate(all="ignore")  # a singular basis may have any numbers: what they give is no answer
     def conflict(self, n_labels: int, active: Indices, among: Indices | None = None) -> Indices | None:
         """Return the places of rows that contradict each other for a label set, or None where none were found.
 
@@ -95,6 +96,7 @@ class ManyRows(RowSample):
         super().__init__(rows, is_used, MANY_ROWS_A_COLUMN)
         self.lengths = lengths  # of the rows that `proof.many_rows` looks at, which are no unit rows
 
+    @np.errstate(all="ignore")
     def dependent(self, n_labels: int, active: Indices) -> Indices | None:
         """Return the places of rows with a positive dependence for a label set, or None where none were found."""
         chosen = self._chosen(n_labels, active)

@@ -39,7 +39,7 @@ class Guesses:
     tight: npt.NDArray[np.int64]
 
 
-def hot_rows(tight: npt.NDArray[np.int64], most: int = 200) -> Indices:
+def hot_rows(tight: npt.NDArray[np.int64], most: int = 100) -> Indices:
     """Return the rows that were tight or in conflict most often, as places in `SearchSystem.rows`."""
     order = np.argsort(-tight, kind="stable")[:most]
     return order[tight[order] > 0]
@@ -88,8 +88,12 @@ def _search_block(
     m = system.width
     max_steps = int(min(100 * m + 4000, time_limit * STEPS_A_SECOND / m**2))
     equalities = _equalities(layer, system, sets)
-    most_active = int(np.diff(sets.indptr).max(initial=0))
-    outcome, points, places, counts, tight, multipliers = search_block(
+    n_active = np.diff(sets.indptr)
+    most_active = int(n_active.max(initial=0))
+    points = np.zeros((len(sets), m))
+    if not equalities.shape[1]:
+        points[2 * n_active <= m] = system.origin  # where most labels are off
+    outcome, places, counts, tight, multipliers = search_block(
         system.rows,
         system.rows_t32,
         layer.n_labels,
@@ -102,9 +106,10 @@ def _search_block(
         equalities.shape[1] + min(len(system.rows), len(hot) + most_active + 1000 + 6 * m),
         max(100, m // 2),
         0.3,
-        0.02,
+        np.where(points.any(axis=1), 0.5, 0.02),  # of what is wanted of rows: far from 0, more costs next to nothing
         -1e-3,
         max_steps,
+        points,
     )
     if equalities.shape[1]:
         found = [(places[i, :count], multipliers[i, :count]) for i, count in enumerate(counts.tolist())]

@@ -13,6 +13,7 @@ from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
 from labelproof.proof.sparse_weights import largest_of_rows
 from labelproof.search.dependences import ManyRows, RowSample
+from labelproof.search.origins import origin
 from labelproof.search.time_limits import stop_after
 
 __all__ = ["SearchSystem", "extra_columns", "search_system", "unit_rows"]
@@ -58,6 +59,7 @@ class SearchSystem:
     fixed_features: Indices
     weak_zeros: Indices
     is_smooth: bool
+    n_labels: int
 
     @property
     def width(self) -> int:
@@ -71,6 +73,11 @@ class SearchSystem:
         for part in _parts(*self.rows.shape):
             table[:, part] = self.rows[part].T
         return table
+
+    @cached_property
+    def origin(self) -> Floats:
+        """Where the search begins."""
+        return origin(self.rows, self.n_labels)
 
     @cached_property
     def sample(self) -> RowSample:
@@ -92,7 +99,8 @@ def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
     unit_bounds, bound_norms = unit_rows(bounds)
     with np.errstate(over="ignore"):
-        bound_lengths = np.ldexp(1.0, -_exponents(largest_of_rows(np.ldexp(unit_bounds, column_exponents))))
+        sizes = _exponents(largest_of_rows(np.ldexp(unit_bounds, column_exponents)))
+    bound_lengths = np.ldexp(1.0, -np.clip(sizes, -60, 60))  # single precision holds them
     weak = layer.ties == "inactive" and layer.rule == "sigmoid"
     return SearchSystem(
         np.concatenate([labels, unit_bounds]) if len(bounds) else labels,
@@ -105,6 +113,7 @@ def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
         fixed_features,
         np.flatnonzero(norms == 0) if weak else np.empty(0, np.int64),
         n > 4 * width and _is_smooth(labels),
+        n,
     )
 
 
