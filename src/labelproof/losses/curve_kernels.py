@@ -8,6 +8,7 @@ targets. A logit that is far off has a probability of exactly 0 or 1, by which i
 import numpy as np
 
 from labelproof.foundation.compilation import compiled_part
+from labelproof.losses.by_address import matrices
 from labelproof.losses.kernels import whole_power
 from labelproof.losses.sigmoids import (
     ONE,
@@ -36,7 +37,7 @@ _FAR = _F(104)  # a logit beyond it has a probability that rounds to 0 or 1
 
 @kernel
 def curve_rows(
-    Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, team, start, stop
+    places, ends, columns, rates, positive, negative, weight, sums, team, start, stop
 ):  # pragma: no cover - compiled
     """Write weight_i times the sum of the losses of row i into sums, and its gradient into row i of G.
 
@@ -44,6 +45,7 @@ def curve_rows(
     margin, the logit of τ and 0 for SELF_PACED; for POLYNOMIAL the clip and what is added to the coefficients of 1 − p
     and (1 − p)², and of p' as the last. A row with a dense target that is not between 0 and 1 has the sum NaN.
     """
+    Z, Y, known, G = matrices(places)
     given = Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G
     spread(_curve, given, team, start, stop)
 
