@@ -68,8 +68,11 @@ def _curve(
             if masked:
                 fill_unknown(z, known[i, a:b], ZERO, filled)
                 z = filled[: b - a]
-            _both_parts(z, rates, work)
-            _mix(y[a:b], positive[a:b], negative[a:b], work)
+            if int(rates[0]) == SELF_PACED and rates[1] == rates[2] and _are_zeros_and_ones(y[a:b]):
+                _self_paced(z, y[a:b], rates, positive[a:b], negative[a:b], work)
+            else:
+                _both_parts(z, rates, work)
+                _mix(y[a:b], positive[a:b], negative[a:b], work)
             if masked:
                 _forget(known[i, a:b], work)
             sum_of_row += total(work[_NEGATIVE : _NEGATIVE + b - a])
@@ -107,6 +110,30 @@ def _both_parts(z, rates, work):  # pragma: no cover - compiled
     else:
         _polynomial_negatives(z, power_neg, slope_neg, ZERO, work)
         _correct(z, second, work)
+
+
+@loop
+def _are_zeros_and_ones(y):  # pragma: no cover - compiled
+    others = np.int32(0)
+    for j in range(y.shape[0]):
+        others += np.int32(y[j] != ZERO) * np.int32(y[j] != ONE)
+    return others == 0
+
+
+@loop
+def _self_paced(z, y, rates, positive, negative, work):  # pragma: no cover - compiled
+    """Write the losses and slopes of 0/1 targets: a positive costs what a negative with the logit margin − z does."""
+    power, margin, cut = int(rates[2]), _F(rates[4]), _F(rates[5])
+    one, two, four, slope = power & 1, power & 2, power & 4, _F(power) * _F(rates[3])
+    for j in range(z.shape[0]):
+        as_positive = (y[j] > ZERO) | (z[j] > cut)
+        x = margin - z[j] if as_positive else z[j]
+        p, q, tail = _sigmoid_parts(x)
+        above, factor = max(x, ZERO), whole_power(p, one, two, four)
+        weight = positive[j] if y[j] > ZERO else negative[j]
+        cost, rate = factor * (tail + above), weight * factor * (p + slope * q * (tail + min(above, _FAR)))
+        work[_NEGATIVE + j] = ZERO if (weight == ZERO) & (cost == np.inf) else weight * cost
+        work[_FALL + j] = -rate if as_positive else rate
 
 
 @loop
