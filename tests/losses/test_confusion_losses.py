@@ -193,6 +193,18 @@ def test_the_memory_is_saved_and_not_changed_in_evaluation():
     assert torch.equal(restored.memory, loss.memory)
 
 
+def test_a_gradient_that_is_asked_for_again_leaves_the_memory_alone():
+    logits, targets = a_batch(seed=3)
+    logits = logits.float().requires_grad_()
+    loss = SigmoidF1Loss(empty="memory")
+    value = loss(logits, targets)
+    (first,) = torch.autograd.grad(value, logits, retain_graph=True)
+    loss.memory.fill_(7.0)
+    (second,) = torch.autograd.grad(value, logits)
+    torch.testing.assert_close(second, first)
+    assert (loss.memory == 7).all()
+
+
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
 def test_the_memory_of_a_double_batch_leaves_later_ones_in_single_precision(average):
     (z1, y1), (z2, y2) = a_batch(6, 3, seed=1), a_batch(6, 3, seed=2, dtype=torch.float32)

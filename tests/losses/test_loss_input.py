@@ -6,7 +6,15 @@ import scipy.sparse
 import torch
 
 from labelproof.functional import asymmetric_loss, binary_cross_entropy_loss, confusion_loss, focal_loss
-from labelproof.losses import AsymmetricLoss, BinaryCrossEntropyLoss, ConfusionLoss, FocalLoss, SigmoidF1Loss
+from labelproof.losses import (
+    AsymmetricLoss,
+    BinaryCrossEntropyLoss,
+    ConfusionLoss,
+    FocalLoss,
+    SigmoidF1Loss,
+    TwoWayLoss,
+    ZLPRLoss,
+)
 from labelproof.losses.targets import SparseTargets, is_class_indices, promote, read_class_indices, read_targets
 
 LOGITS = torch.zeros(3, 4)
@@ -215,3 +223,15 @@ def test_label_vectors_of_another_length_are_refused():
     ):
         with pytest.raises(ValueError, match=rf"{name} must be a number or have shape \(4,\)"):
             loss(LOGITS, torch.zeros(3, 4))
+
+
+@pytest.mark.parametrize("loss", [SigmoidF1Loss(), FocalLoss(), ZLPRLoss(), TwoWayLoss()])
+def test_numbers_are_found_wherever_a_tensor_keeps_them(loss):
+    torch.manual_seed(0)
+    logits, targets, mask = torch.randn(6, 4), (torch.rand(6, 4) < 0.5).float(), torch.rand(6, 4) < 0.8
+    expected = loss(logits, targets, mask=mask)
+    in_columns = [tensor.T.contiguous().T for tensor in (logits, targets, mask)]
+    in_every_second = [tensor.repeat_interleave(2, 1)[:, ::2] for tensor in (logits, targets, mask)]
+    for z, y, known in (in_columns, in_every_second):
+        torch.testing.assert_close(loss(z, y, mask=known), expected)
+    torch.testing.assert_close(loss(torch._neg_view(-logits), targets, mask=mask), expected)

@@ -8,11 +8,21 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch._C import _are_functorch_transforms_active
+from torch.compiler import is_compiling
 
 from labelproof.activations.on_cpu import is_wrapped
 from labelproof.losses.targets import SparseTargets
 
-__all__ = ["Task", "applies", "mask_array", "room_for_gradient", "sum_of", "target_arrays", "vector"]
+__all__ = [
+    "Task",
+    "applies",
+    "mask_array",
+    "room_for_gradient",
+    "sparse_arrays",
+    "sum_of",
+    "target_arrays",
+    "vector",
+]
 
 Array = npt.NDArray[np.float32]
 
@@ -24,9 +34,9 @@ def applies(logits: Tensor, *data: Tensor | SparseTargets | float | None) -> boo
 
     Targets and weights must be data: their gradients are left to plain torch.
     """
-    if torch.compiler.is_compiling() or not logits.is_cpu or logits.dtype != torch.float32:
+    if is_compiling() or not logits.is_cpu or logits.dtype != torch.float32:
         return False
-    if _are_functorch_transforms_active() or is_wrapped(logits):
+    if _are_functorch_transforms_active() or is_wrapped(logits) or logits.is_neg():
         return False
     for part in data:  # noqa: SIM110 - a generator takes a while, and small batches are all overhead
         if isinstance(part, Tensor) and part.requires_grad:
@@ -49,7 +59,7 @@ class Task(Protocol):
 def sum_of(task: Task, logits: Tensor) -> Tensor:
     """Return the sum of a task by the compiled loops."""
     wants_gradient = logits.requires_grad and torch.is_grad_enabled()
-    total: Tensor = _Sum.apply(logits, task, wants_gradient)  # type: ignore[no-untyped-call]
+    total: Tensor = _apply(logits, task, wants_gradient)  # type: ignore[no-untyped-call]
     return total
 
 
@@ -77,16 +87,24 @@ class _Sum(torch.autograd.Function):
         return gradient if by_sum.item() == 1 else gradient.mul_(by_sum), None, None
 
 
+# _Sum.apply without its question whether torch.func is at work, which `applies` has answered.
+_apply = super(torch.autograd.Function, _Sum).apply
+
+
 def target_arrays(targets: Tensor | SparseTargets) -> tuple[Any, Any, Any]:
     """Return (rows, row ends, columns): dense rows and no columns, or columns and no rows."""
-    if isinstance(targets, SparseTargets):
-        return _NO_ROWS, *targets.arrays
-    return targets.contiguous().numpy(), _NO_PLACES, _NO_PLACES
+    rows = _NO_ROWS if isinstance(targets, SparseTargets) else targets.contiguous().numpy()
+    return rows, *sparse_arrays(targets)
+
+
+def sparse_arrays(targets: Tensor | SparseTargets) -> tuple[Any, Any]:
+    """Return the row ends and columns of sparse targets; both are empty for dense ones."""
+    return targets.arrays if isinstance(targets, SparseTargets) else (_NO_PLACES, _NO_PLACES)
 
 
 def room_for_gradient(logits: Tensor, wanted: bool) -> Tensor:
-    """Return a contiguous tensor of the logits' shape, or one without rows if no gradient is wanted."""
-    return torch.empty_like(logits if wanted else logits[:0], memory_format=torch.contiguous_format)
+    """Return a tensor like contiguous logits, or one without rows if no gradient is wanted."""
+    return torch.empty_like(logits) if wanted else logits.new_empty(0, logits.shape[1])
 
 
 def mask_array(mask: Tensor | None) -> Any:

@@ -4,7 +4,7 @@ The counts of a batch are taken once (`counts`), pooled over the parts of a larg
 metric of each label or example (`smooth_metrics`), and averaged as scikit-learn does (`averaging`).
 """
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from torch import Tensor
 
@@ -13,7 +13,7 @@ from labelproof.losses.averaging import Aim, average_loss
 from labelproof.losses.compiled import sum_of
 from labelproof.losses.counts import Counting, smooth_counts
 from labelproof.losses.metric_ratios import AVERAGES, SCORES, Average, Scores
-from labelproof.losses.one_pass import ConfusionTask, pooled
+from labelproof.losses.one_pass import ConfusionTask, pooled, remembered
 from labelproof.losses.options import CountOptions, F1Options, spelled_out_as
 from labelproof.losses.pooling import pool
 from labelproof.losses.reduction import (
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 __all__ = [
+    "CountWays",
     "confusion_counts",
     "confusion_loss",
-    "loss_and_counts",
+    "loss_and_memory",
     "sigmoid_f1_loss",
     "unbounded_f1_loss",
 ]
@@ -87,17 +88,10 @@ def confusion_loss(
     >>> f"{confusion_loss(logits, targets, 'recall', average='micro'):.3f}"
     '0.333'
     """
-    counted: CountOptions = {
-        "beta": beta,
-        "eta": eta,
-        "scores": scores,
-        "average": average,
-        "mask": mask,
-        "example_weight": example_weight,
-        "label_weight": label_weight,
-    }
     aim = Aim(metric, f_beta, average, empty, smoothing, reduction)
-    return loss_and_counts(logits, targets, aim, counted, memory=memory, counts=counts, process_group=process_group)[0]
+    ways = CountWays(beta, eta, scores, average, mask, example_weight, label_weight)
+    ways.check()
+    return loss_and_memory(logits, targets, aim, ways, memory, 0.0, counts, process_group)[0]
 
 
 @spelled_out_as(confusion_loss, F1Options)
@@ -157,63 +151,72 @@ def confusion_counts(logits: Tensor, targets: Any, **options: Unpack[CountOption
     >>> confusion_counts(torch.zeros(2, 3), [[0], [0, 1]], average="micro")
     tensor([1.5000, 3.0000, 3.0000, 6.0000])
     """
+    ways = CountWays(**options)
+    ways.check()
     logits = promote(logits)
-    counting, of_label = _read_counting(logits, targets, **options)
-    return _counts(logits, counting, options.get("average", "macro"), of_label)
+    counting, of_label = _read_counting(logits, targets, ways)
+    return _counts(logits, counting, ways.average, of_label)
 
 
-def loss_and_counts(
+class CountWays(NamedTuple):
+    """What decides on the counts of a batch beside logits and targets; see `confusion_loss`."""
+
+    beta: float | Tensor = 1.0
+    eta: float | Tensor = 0.0
+    scores: Scores = "sigmoid"
+    average: Average = "macro"
+    mask: Tensor | None = None
+    example_weight: Tensor | None = None
+    label_weight: Tensor | None = None
+
+    def check(self) -> None:
+        """Refuse options that make no sense; modules have checked theirs."""
+        check_choice("average", self.average, AVERAGES)
+        check_choice("scores", self.scores, SCORES)
+        check_positive("beta", self.beta)
+
+
+def loss_and_memory(
     logits: Tensor,
     targets: Any,
     aim: Aim,
-    options: CountOptions,
-    *,
-    memory: Tensor | None = None,
-    counts: Tensor | None = None,
-    process_group: "ProcessGroup | None" = None,
+    ways: CountWays,
+    memory: Tensor | None,
+    decay: float,
+    counts: Tensor | None,
+    process_group: "ProcessGroup | None",
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the loss of a batch, and, for a memory, the counts of the whole batch; see `confusion_loss`."""
+    """Return the loss of a batch, and its counts plus decay times the memory if the loss has one."""
     if aim.by_example and counts is not None:
         raise ValueError("counts must be None for average='samples', whose losses of examples add up, got a tensor")
     logits = promote(logits)
     if memory is not None and memory.shape != (shape := (4,) if aim.average == "micro" else (4, logits.shape[-1])):
         raise ValueError(f"memory must have the shape {shape} of the counts of these logits, got {tuple(memory.shape)}")
-    counting, of_label = _read_counting(logits, targets, **options)
-    weight = read_example_weight(options.get("example_weight"), logits) if aim.by_example else of_label
+    counting, of_label = _read_counting(logits, targets, ways)
+    weight = read_example_weight(ways.example_weight, logits) if aim.by_example else of_label
     rows, alone = as_rows(logits), counts is None and process_group is None
     if alone and aim.reduction != "none" and counting.is_compiled(rows, weight, memory):
-        task = ConfusionTask(counting, aim, memory, weight)
-        loss = sum_of(task, rows)
-        return loss, task.counts() if aim.empty == "memory" else None
+        after: list[Tensor] = []
+        loss = sum_of(ConfusionTask(counting, aim, memory, decay, weight, after), rows)
+        return loss, after[0] if after else None
     local = _counts(logits, counting, aim.average, of_label)
     whole = local if aim.by_example else pool(local, counts, process_group)
     if aim.by_example and weight is not None:
         weight = weight.reshape(logits.shape[:-1])
-    return average_loss(whole, aim, memory=memory, weight=weight, process_group=process_group), whole
+    loss = average_loss(whole, aim, memory=memory, weight=weight, process_group=process_group)
+    return loss, remembered(whole, memory, decay) if aim.empty == "memory" else None
 
 
-def _read_counting(
-    logits: Tensor,
-    targets: Any,
-    *,
-    beta: float | Tensor = 1.0,
-    eta: float | Tensor = 0.0,
-    scores: Scores = "sigmoid",
-    average: Average = "macro",
-    mask: Tensor | None = None,
-    example_weight: Tensor | None = None,
-    label_weight: Tensor | None = None,
-) -> tuple[Counting, Tensor | None]:
+def _read_counting(logits: Tensor, targets: Any, ways: CountWays) -> tuple[Counting, Tensor | None]:
     """Return how to count, with targets whose range is not checked, and the weights of the labels, or None."""
-    check_choice("average", average, AVERAGES)
-    check_choice("scores", scores, SCORES)
-    check_positive("beta", beta)
+    beta, eta, scores, average, mask, of_example, of_label = ways
     read, known = read_targets(logits, targets, unchecked=True), read_mask(mask, logits)
-    of_label = None if label_weight is None else read_label_vector("label_weight", label_weight, logits)
+    if of_label is not None:
+        of_label = read_label_vector("label_weight", of_label, logits)
     slope, shift = _label_vector("beta", beta, logits), _label_vector("eta", eta, logits)
     by_example = average == "samples"
-    weight = of_label if by_example else read_example_weight(example_weight, logits)
-    rows = as_rows(read) if isinstance(read, Tensor) else read
+    weight = of_label if by_example else read_example_weight(of_example, logits)
+    rows = as_rows(read).contiguous() if isinstance(read, Tensor) else read
     return Counting(rows, by_example, slope, shift, scores, known, 1.0 if weight is None else weight), of_label
 
 

@@ -7,9 +7,10 @@ from torch import Tensor, nn
 
 from labelproof.foundation.arguments import check_choice
 from labelproof.losses.averaging import Aim
-from labelproof.losses.confusion import confusion_counts, loss_and_counts
+from labelproof.losses.confusion import CountWays, confusion_counts, loss_and_memory
 from labelproof.losses.metric_ratios import SCORES, Average, Scores
-from labelproof.losses.options import CountOptions, F1ModuleOptions, spelled_out_as
+from labelproof.losses.one_pass import remembered
+from labelproof.losses.options import F1ModuleOptions, spelled_out_as
 from labelproof.losses.pooling import pool
 from labelproof.losses.reduction import Reduction, check_positive
 from labelproof.losses.smooth_metrics import Empty
@@ -132,17 +133,10 @@ class ConfusionLoss(nn.Module):
         counts
             Counts of the whole batch, of which this is a part.
         """
-        loss, whole = loss_and_counts(
-            logits,
-            targets,
-            self.aim,
-            self._options(mask, example_weight),
-            memory=self._buffers["memory"],
-            counts=counts,
-            process_group=self.process_group,
-        )
-        if counts is None and whole is not None:
-            self.remember(whole)
+        ways, memory = self._ways(mask, example_weight), self._buffers["memory"]
+        loss, after = loss_and_memory(logits, targets, self.aim, ways, memory, self.decay, counts, self.process_group)
+        if after is not None and counts is None and self.training:
+            self._buffers["memory"] = after
         return loss
 
     def counts(
@@ -151,7 +145,7 @@ class ConfusionLoss(nn.Module):
         """Return the counts of a part of a batch, over all processes of the group; counts of parts add up."""
         if self.aim.by_example:
             raise ValueError("counts are not defined for average='samples', whose losses of examples add up")
-        local = confusion_counts(logits, targets, **self._options(mask, example_weight))
+        local = confusion_counts(logits, targets, **self._ways(mask, example_weight)._asdict())
         return pool(local, None, self.process_group)
 
     def remember(self, counts: Tensor) -> None:
@@ -160,29 +154,18 @@ class ConfusionLoss(nn.Module):
         The memory takes the precision of the batch.
         """
         if self.aim.empty == "memory" and self.training:
-            earlier = self._buffers["memory"]
-            if counts.requires_grad:
-                counts = counts.detach()
-            if earlier is not None:
-                earlier = earlier if earlier.dtype == counts.dtype else earlier.to(counts.dtype)
-                counts = torch.add(counts, earlier, alpha=self.decay)
-            self._buffers["memory"] = counts
+            self._buffers["memory"] = remembered(counts, self._buffers["memory"], self.decay)
 
     def extra_repr(self) -> str:
         """Say what the module computes."""
         aim = self.aim
         return f"metric={aim.metric!r}, average={aim.average!r}, empty={aim.empty!r}, reduction={aim.reduction!r}"
 
-    def _options(self, mask: Tensor | None, example_weight: Tensor | None) -> CountOptions:
-        return {
-            "beta": self.beta,
-            "eta": self.eta,
-            "scores": self.scores,
-            "average": self.aim.average,
-            "mask": mask,
-            "example_weight": example_weight,
-            "label_weight": self.label_weight,
-        }
+    def _ways(self, mask: Tensor | None, example_weight: Tensor | None) -> CountWays:
+        beta = self.fixed_beta
+        if self.log_beta is not None:
+            check_positive("beta", beta := self.beta)  # which learning may have made infinitely small, or no number
+        return CountWays(beta, self.eta, self.scores, self.aim.average, mask, example_weight, self.label_weight)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         """Make room for a memory that was saved before it is loaded."""

@@ -8,6 +8,7 @@ the compiler would have to make the sentence, too, that says that their shapes d
 
 import numpy as np
 
+from labelproof.losses.by_address import matrices
 from labelproof.losses.sigmoids import (
     TILE,
     ZERO,
@@ -40,34 +41,34 @@ _NEVER = np.float32(-np.inf)  # the logit of a label that is not predicted at al
 
 
 @kernel
-def count_labels(
-    Z, Y, ends, columns, known, weight, beta, eta, sums, slopes, team, start, stop
-):  # pragma: no cover - compiled
+def count_labels(places, ends, columns, weight, beta, eta, sums, team, start, stop):  # pragma: no cover - compiled
     """Write Σ_i w_i s_ij y_ij, Σ_i w_i s_ij, Σ_i w_i y_ij and Σ_i w_i of the columns start to stop to rows of sums.
 
-    The scores are s_ij = sigmoid(beta_j (z_ij + eta_j)); w_i times their derivatives go to slopes, unless that has no
-    rows.
+    The scores are s_ij = sigmoid(beta_j (z_ij + eta_j)); w_i times their derivatives go to the gradient's place, unless
+    there is none.
     """
+    Z, Y, known, slopes = matrices(places)
     spread(labels_loop, (Z, Y, ends, columns, known, weight, beta, eta, sums, slopes), team, start, stop)
 
 
 @kernel
-def count_examples(
-    Z, Y, ends, columns, known, weight, beta, eta, sums, slopes, team, start, stop
-):  # pragma: no cover - compiled
+def count_examples(places, ends, columns, weight, beta, eta, sums, team, start, stop):  # pragma: no cover - compiled
     """Write the same of the rows start to stop: sums over j, with a weight w_j for each label."""
+    Z, Y, known, slopes = matrices(places)
     spread(examples_loop, (Z, Y, ends, columns, known, weight, beta, eta, sums, slopes), team, start, stop)
 
 
 @kernel
-def label_gradient(Y, ends, columns, by_hits, by_predicted, G, team, start, stop):  # pragma: no cover - compiled
+def label_gradient(places, ends, columns, by_hits, by_predicted, team, start, stop):  # pragma: no cover - compiled
     """Make of the slopes in rows start to stop of G the ∂/∂z of Σ_j (by_hits_j hits_j + by_predicted_j predicted_j)."""
+    _, Y, _, G = matrices(places)
     spread(labels_gradient_loop, (Y, ends, columns, by_hits, by_predicted, G), team, start, stop)
 
 
 @kernel
-def example_gradient(Y, ends, columns, by_hits, by_predicted, G, team, start, stop):  # pragma: no cover - compiled
+def example_gradient(places, ends, columns, by_hits, by_predicted, team, start, stop):  # pragma: no cover - compiled
     """Make of the slopes in rows start to stop of G the ∂/∂z of Σ_i (by_hits_i hits_i + by_predicted_i predicted_i)."""
+    _, Y, _, G = matrices(places)
     spread(examples_gradient_loop, (Y, ends, columns, by_hits, by_predicted, G), team, start, stop)
 
 

@@ -4,14 +4,14 @@ With scores s and targets y the four counts of a confusion matrix are linear in 
 gradient in closed form, so metrics of the counts are differentiated on small vectors only.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from labelproof.activations.on_cpu import is_wrapped
-from labelproof.losses.compiled import applies, mask_array, room_for_gradient, target_arrays, vector
+from labelproof.losses.by_address import Places, places_of
+from labelproof.losses.compiled import applies, room_for_gradient, sparse_arrays, vector
 from labelproof.losses.count_kernels import count_examples, count_labels, example_gradient, label_gradient
 from labelproof.losses.metric_ratios import Scores
 from labelproof.losses.targets import SparseTargets, check_range
@@ -20,14 +20,13 @@ from labelproof.parallel.dispatch import share
 __all__ = ["Counting", "smooth_counts"]
 
 
-@dataclass(frozen=True, eq=False)
-class Counting:
+class Counting(NamedTuple):
     """All that decides on the counts of logits of shape (n_examples, n_labels), but for the logits.
 
     Parameters
     ----------
     targets
-        Dense tensor of the logits' shape, or sparse targets.
+        Dense contiguous tensor of the logits' shape, or sparse targets.
     by_example
         Whether to sum over labels (one count for each example) or over examples (one for each label).
     beta, eta
@@ -35,7 +34,7 @@ class Counting:
     scores
         What stands for a prediction: the sigmoid of that, or that itself.
     mask
-        Bool tensor of the logits' shape, False where a label is unknown and counts nowhere.
+        Contiguous bool tensor of the logits' shape, False where a label is unknown and counts nowhere.
     weight
         Number, or weights of what is summed over: tensor of shape (n_examples,), or (n_labels,) or () `by_example`.
     """
@@ -50,8 +49,7 @@ class Counting:
 
     def is_compiled(self, logits: Tensor, *more: Tensor | None) -> bool:
         """Return whether the compiled loops can be used, with more data that has no gradient."""
-        data = self.targets, self.mask, self.weight, self.beta, self.eta, *more
-        return self.scores == "sigmoid" and applies(logits, *data)
+        return self.scores == "sigmoid" and applies(logits, self.targets, self.weight, self.beta, self.eta, *more)
 
     def n_counts(self, logits: Tensor) -> int:
         """Return how many labels, or examples, are counted."""
@@ -70,23 +68,27 @@ class Counting:
         scores = _steps(steep) if self.scores == "sigmoid" else steep
         return _plain_counts(scores, self.targets, self._known(logits), int(self.by_example))
 
-    def arrays(self, logits: Tensor) -> tuple[Any, ...]:
-        """Return what the compiled loops read."""
-        z = logits.detach().contiguous()
-        n, n_labels = z.shape
+    def places(self, logits: Tensor, slopes: Tensor) -> Places:
+        """Return where the compiled loops find the tensors."""
+        return places_of(logits, self.targets if isinstance(self.targets, Tensor) else None, self.mask, slopes)
+
+    def vectors(self, n: int, n_labels: int) -> tuple[Any, ...]:
+        """Return the places of sparse targets, weights, slopes and shifts, as the compiled loops read them."""
         weight = vector(self.weight, n_labels if self.by_example else n)
-        vectors = weight, vector(self.beta, n_labels), vector(self.eta, n_labels)
-        return z.numpy(), *target_arrays(self.targets), mask_array(self.mask), *vectors
+        return *sparse_arrays(self.targets), weight, vector(self.beta, n_labels), vector(self.eta, n_labels)
 
-    def count(self, arrays: tuple[Any, ...], counts: Any, slopes: Any) -> None:
+    def write(self, logits: Tensor, counts: Any, slopes: Any) -> None:
         """Write the counts, and the derivative of each weighted score unless slopes has no rows."""
-        kernel, n_items = (count_examples, len(arrays[0])) if self.by_example else (count_labels, arrays[0].shape[1])
-        _share(kernel, *arrays, counts, slopes, n_items=n_items, n_numbers=arrays[0].size)
+        n, n_labels = logits.shape
+        kernel, n_items = (count_examples, n) if self.by_example else (count_labels, n_labels)
+        given = self.places(logits, slopes), *self.vectors(n, n_labels), counts
+        _share(kernel, *given, n_items=n_items, n_numbers=logits.numel())
 
-    def differentiate(self, arrays: tuple[Any, ...], by_counts: Any, slopes: Any) -> None:
+    def differentiate(self, logits: Tensor, by_counts: Any, slopes: Tensor) -> None:
         """Make of the slopes the gradient, given the derivatives by hits and by labels predicted, (2, n_counts)."""
         kernel = example_gradient if self.by_example else label_gradient
-        _share(kernel, *arrays[1:4], *by_counts, slopes, n_items=len(slopes), n_numbers=slopes.size)
+        given = self.places(logits, slopes), *sparse_arrays(self.targets), *by_counts
+        _share(kernel, *given, n_items=len(slopes), n_numbers=slopes.numel())
 
     def _known(self, logits: Tensor) -> Tensor:
         weight = self.weight if isinstance(self.weight, Tensor) else logits.new_tensor(self.weight)
@@ -147,15 +149,16 @@ class _Counts(torch.autograd.Function):
         slopes, ctx.slopes = ctx.slopes, None  # they become the gradient
         if slopes is None:
             _, slopes = _count(logits, counting, wants_slopes=True)
-        counting.differentiate(counting.arrays(logits), by_counts.contiguous().numpy()[:2], slopes.numpy())
+        counting.differentiate(logits.contiguous(), by_counts.contiguous().numpy()[:2], slopes)
         return slopes, None, None
 
 
 def _count(logits: Tensor, counting: Counting, *, wants_slopes: bool) -> tuple[Tensor, Tensor]:
     """Return the counts, and the derivative of each weighted score, or nothing in its place."""
     counts = torch.empty(4, counting.n_counts(logits))
+    logits = logits.detach().contiguous()
     slopes = room_for_gradient(logits, wants_slopes)
-    counting.count(counting.arrays(logits), counts.numpy(), slopes.numpy())
+    counting.write(logits, counts.numpy(), slopes)
     return counts, slopes
 
 

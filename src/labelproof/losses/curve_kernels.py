@@ -9,6 +9,7 @@ probability of exactly 0 or 1, by which its limited loss is multiplied in slopes
 import numpy as np
 
 from labelproof.foundation.compilation import compiled_part
+from labelproof.losses.by_address import matrices
 from labelproof.losses.kernels import whole_power
 from labelproof.losses.sigmoids import (
     ONE,
@@ -37,7 +38,7 @@ _FAR = _F(104)  # a logit beyond it has a probability that rounds to 0 or 1
 
 @kernel
 def curve_rows(
-    Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, team, start, stop
+    places, ends, columns, rates, positive, negative, weight, sums, team, start, stop
 ):  # pragma: no cover - compiled
     """Write weight_i times the sum of the losses of row i into sums, and its gradient into row i of G.
 
@@ -45,6 +46,7 @@ def curve_rows(
     margin, the logit of τ and 0 for SELF_PACED; for POLYNOMIAL the clip and what is added to the coefficients of 1 − p
     and (1 − p)², and of p' as the last. A row with a dense target that is not between 0 and 1 has the sum NaN.
     """
+    Z, Y, known, G = matrices(places)
     given = Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G
     spread(_curve, given, team, start, stop)
 
@@ -68,7 +70,7 @@ def _curve(
             if masked:
                 fill_unknown(z, known[i, a:b], ZERO, filled)
                 z = filled[: b - a]
-            if is_paced and (Y.shape[0] == 0 or _count_soft(y[a:b]) == 0):
+            if is_paced and (Y.shape[0] == 0 or _are_zeros_and_ones(y[a:b])):
                 _self_paced(z, y[a:b], rates, positive[a:b], negative[a:b], work)
             else:
                 _both_parts(z, rates, work)
@@ -110,6 +112,30 @@ def _both_parts(z, rates, work):  # pragma: no cover - compiled
     else:
         _polynomial_negatives(z, power_neg, slope_neg, ZERO, work)
         _correct(z, second, work)
+
+
+@loop
+def _are_zeros_and_ones(y):  # pragma: no cover - compiled
+    others = np.int32(0)
+    for j in range(y.shape[0]):
+        others += np.int32(y[j] != ZERO) * np.int32(y[j] != ONE)
+    return others == 0
+
+
+@loop
+def _self_paced(z, y, rates, positive, negative, work):  # pragma: no cover - compiled
+    """Write the losses and slopes of 0/1 targets: a positive costs what a negative with the logit margin − z does."""
+    power, margin, cut = int(rates[2]), _F(rates[4]), _F(rates[5])
+    one, two, four, slope = power & 1, power & 2, power & 4, _F(power) * _F(rates[3])
+    for j in range(z.shape[0]):
+        as_positive = (y[j] > ZERO) | (z[j] > cut)
+        x = margin - z[j] if as_positive else z[j]
+        p, q, tail = _sigmoid_parts(x)
+        above, factor = max(x, ZERO), whole_power(p, one, two, four)
+        weight = positive[j] if y[j] > ZERO else negative[j]
+        cost, rate = factor * (tail + above), weight * factor * (p + slope * q * (tail + min(above, _FAR)))
+        work[_NEGATIVE + j] = ZERO if (weight == ZERO) & (cost == np.inf) else weight * cost
+        work[_FALL + j] = -rate if as_positive else rate
 
 
 @loop
@@ -155,35 +181,6 @@ def _hill_negatives(z, lam, work):  # pragma: no cover - compiled
         p, q = small if z[j] < ZERO else large, large if z[j] < ZERO else small
         work[_NEGATIVE + j] = (lam - p) * p * p
         work[_FALL + j] = (_F(2) * lam - _F(3) + _F(3) * q) * p * p * q
-
-
-@loop
-def _count_soft(y):  # pragma: no cover - compiled
-    """Return how many targets are neither 0 nor 1."""
-    count = np.int32(0)
-    for j in range(y.shape[0]):
-        count += np.int32((y[j] != ZERO) & (y[j] != ONE))
-    return count
-
-
-@loop
-def _self_paced(z, y, rates, positive, negative, work):  # pragma: no cover - compiled
-    """Write the losses and slopes of a tile whose targets are 0 and 1, with one exponent for both.
-
-    The loss of a negative z is that of a positive −z without margin, so every logit is looked at once.
-    """
-    power, through = int(rates[1]), _F(rates[3])
-    slope, margin, cut = _F(power) * through, _F(rates[4]), _F(rates[5])
-    one, two, four = power & 1, power & 2, power & 4
-    for j in range(z.shape[0]):
-        rises = (z[j] > cut) | (y[j] > ZERO)
-        x = z[j] - margin if rises else -z[j]
-        p, q, tail = _sigmoid_parts(x)
-        below, factor = max(-x, ZERO), whole_power(q, one, two, four)
-        weight = positive[j] if y[j] > ZERO else negative[j]
-        rate = weight * factor * (q + slope * p * (tail + min(below, _FAR)))
-        work[_NEGATIVE + j] = ZERO if weight == ZERO else weight * (factor * (tail + below))
-        work[_FALL + j] = -rate if rises else rate
 
 
 @loop

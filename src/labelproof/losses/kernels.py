@@ -9,6 +9,7 @@ whether they overlap, and for more than a few it gives up and takes one number a
 import numpy as np
 
 from labelproof.foundation.compilation import compiled_part
+from labelproof.losses.by_address import matrices
 from labelproof.losses.sigmoids import (
     ONE,
     TILE,
@@ -35,13 +36,14 @@ _FAR = _F(104)  # a logit beyond it has a probability that rounds to 0 or 1
 
 @kernel
 def pointwise_rows(
-    Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, team, start, stop
+    places, ends, columns, rates, positive, negative, weight, sums, team, start, stop
 ):  # pragma: no cover - compiled
     """Write weight_i times the sum of the losses of row i into sums, and its gradient into row i of G.
 
-    `pointwise.Curve.rates` says what rates are. G has the shape (0, n_labels) where no gradient is wanted, and known
-    (0, 0) where all labels are known. A row with a dense target that is not between 0 and 1 has the sum NaN.
+    `pointwise.Curve.rates` says what rates are. G has no place where no gradient is wanted, and the mask none where all
+    labels are known. A row with a dense target that is not between 0 and 1 has the sum NaN.
     """
+    Z, Y, known, G = matrices(places)
     given = Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G
     spread(_pointwise, given, team, start, stop)
 

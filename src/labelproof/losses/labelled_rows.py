@@ -4,8 +4,7 @@ A soft target y weighs its label by y among the positives and by 1 − y among t
 nothing in either.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,9 +16,11 @@ from labelproof.losses.targets import SparseTargets, as_rows, check_range, promo
 __all__ = ["LabelledRows", "log_sum", "read_rows"]
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Everything about a batch of n examples but its logits; the range of dense targets is not checked yet."""
+class LabelledRows(NamedTuple):
+    """Everything about a batch of n examples but its logits; the range of dense targets is not checked yet.
+
+    Dense targets and the mask are contiguous.
+    """
 
     targets: Tensor | SparseTargets
     known: Tensor | None  # (n, L)
@@ -54,7 +55,7 @@ def read_rows(
     read, known = read_targets(logits, targets, unchecked=True), read_mask(mask, logits)
     of_label = 1.0 if label_weight is None else read_label_vector("label_weight", label_weight, logits)
     of_example = read_example_weight(example_weight, logits)
-    rows = as_rows(read) if isinstance(read, Tensor) else read
+    rows = as_rows(read).contiguous() if isinstance(read, Tensor) else read
     return as_rows(logits), LabelledRows(rows, known, of_label, of_example)
 
 

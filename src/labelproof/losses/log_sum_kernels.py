@@ -8,6 +8,7 @@ precision.
 
 import numpy as np
 
+from labelproof.losses.by_address import matrices
 from labelproof.losses.sigmoids import ONE, TILE, ZERO, clear_row, exp_of_negative, kernel, loop, target_row, total
 from labelproof.losses.target_kernels import count_out_of_range
 from labelproof.parallel.team_loops import spread
@@ -21,10 +22,9 @@ _LOWEST = _F(-np.inf)
 
 
 @kernel
-def zlpr_rows(
-    Z, Y, ends, columns, known, of_label, weight, sums, G, faults, team, start, stop
-):  # pragma: no cover - compiled
+def zlpr_rows(places, ends, columns, of_label, weight, sums, faults, team, start, stop):  # pragma: no cover - compiled
     """Write weight_i times the loss of row i into sums, and its gradient into row i of G; see `zlpr_loss`."""
+    Z, Y, known, G = matrices(places)
     spread(_zlpr, (Z, Y, ends, columns, known, of_label, weight, sums, G, faults), team, start, stop)
 
 

@@ -10,7 +10,7 @@ computed from sigmoid(-z) where z is large, so the gradient of a prediction that
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -18,7 +18,8 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from labelproof.foundation.arguments import check_choice
-from labelproof.losses.compiled import applies, mask_array, room_for_gradient, sum_of, target_arrays, vector
+from labelproof.losses.by_address import places_of
+from labelproof.losses.compiled import applies, room_for_gradient, sparse_arrays, sum_of, vector
 from labelproof.losses.curve_shapes import CurveShape
 from labelproof.losses.kernels import pointwise_rows
 from labelproof.losses.options import PointwiseOptions, spelled_out_as
@@ -123,13 +124,12 @@ def pointwise_loss(
     read, known = read_targets(logits, targets, unchecked=True), read_mask(mask, logits)
     of_example = read_example_weight(example_weight, logits)
     a, b = _weights_of_parts(logits, curve, label_weight, pos_weight)
-    logits, rows = as_rows(logits), as_rows(read) if isinstance(read, Tensor) else read
+    logits, rows = as_rows(logits), as_rows(read).contiguous() if isinstance(read, Tensor) else read
     if reduction != "none" and applies(logits, rows, a, b, of_example, known) and curve.is_compiled:
-        of_mask = mask_array(known)
-        n_known = logits.numel() if known is None else int(np.count_nonzero(of_mask))
+        n_known = logits.numel() if known is None else int(np.count_nonzero(known.numpy()))
         part = 1 / max(n_known, 1) if reduction == "mean" else 1.0
         weight = part if of_example is None else part * of_example
-        return sum_of(_Task(rows, curve, a, b, weight, known, of_mask), logits)
+        return sum_of(_Task(rows, curve, a, b, weight, known), logits)
     if isinstance(rows, Tensor):
         check_range(rows)
     losses = _plain(logits, rows, curve, a, b, known)
@@ -245,8 +245,7 @@ def _weights_of_parts(
     return positive * of_label * of_positive, negative * of_label
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
+class _Task(NamedTuple):
     """Σ_i weight_i Σ_j loss_ij, but for the logits."""
 
     targets: Tensor | SparseTargets
@@ -255,7 +254,6 @@ class _Task:
     negative: Tensor | float
     weight: Tensor | float  # (n,) or ()
     known: Tensor | None  # (n, n_labels)
-    of_mask: Any  # the same for the compiled loops
 
     def plain(self, logits: Tensor) -> Tensor:
         """Return the sum in plain torch."""
@@ -264,16 +262,16 @@ class _Task:
 
     def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
         """Return the sum and its gradient, which is empty if none is wanted, from one pass."""
-        z = logits.detach().contiguous()
+        z, dense = logits.contiguous(), self.targets if isinstance(self.targets, Tensor) else None
         n, n_labels = z.shape
         sums, gradient = np.empty(n), room_for_gradient(z, wants_gradient)
         weights = vector(self.positive, n_labels), vector(self.negative, n_labels), vector(self.weight, n)
-        given = z.numpy(), *target_arrays(self.targets), self.of_mask, self.curve.rates, *weights
-        written = sums, gradient.numpy()
-        share(self.curve.kernel, *given, *written, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
+        places = places_of(z, dense, self.known, gradient)
+        given = places, *sparse_arrays(self.targets), self.curve.rates, *weights, sums
+        share(self.curve.kernel, *given, n_items=n, n_numbers=z.numel(), n_threads=torch.get_num_threads())
         total = sums.sum() if n > _FEW else sum(sums.tolist())
-        if total != total and isinstance(self.targets, Tensor):  # NaN may be due to logits or weights as well
-            check_range(self.targets)
+        if total != total and dense is not None:  # NaN may be due to logits or weights as well
+            check_range(dense)
         return torch.from_numpy(np.array(total, np.float32)), gradient
 
 

@@ -60,7 +60,7 @@ def read_example_weight(value: Tensor | None, logits: Tensor) -> Tensor | None:
 
 
 def read_mask(value: Tensor | None, logits: Tensor) -> Tensor | None:
-    """Return the mask of known labels, of the logits' shape, as rows of bool."""
+    """Return the mask of known labels, of the logits' shape, as contiguous rows of bool."""
     if value is None:
         return None
     mask = on_device_of(logits, value)
@@ -69,4 +69,4 @@ def read_mask(value: Tensor | None, logits: Tensor) -> Tensor | None:
             f"mask must be a bool tensor of the logits' shape {tuple(logits.shape)} (True where a label is known), "
             f"got {mask.dtype} of shape {tuple(mask.shape)}"
         )
-    return mask if mask.ndim == 2 else mask.reshape(-1, logits.shape[-1])
+    return (mask if mask.ndim == 2 else mask.reshape(-1, logits.shape[-1])).contiguous()

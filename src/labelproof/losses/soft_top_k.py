@@ -138,7 +138,8 @@ class _Task:
 
     def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
         """Return the loss and its gradient, which is empty if none is wanted."""
-        batch, z, gradient = self.batch, logits.detach().contiguous(), room_for_gradient(logits, wants_gradient)
+        batch, z = self.batch, logits.detach().contiguous()
+        gradient = room_for_gradient(z, wants_gradient)
         n, n_labels = z.shape
         of_label, of_example = vector(batch.of_label, n_labels), batch.of_example
         weight = np.ones(n, np.float32) if of_example is None else vector(of_example, n)

@@ -3,11 +3,12 @@
 A loss reads its targets here once. Sparse targets stay sparse: nothing of the logits' size is made from them.
 """
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
+from struct import error as struct_error
+from struct import pack_into
 from typing import Any, NoReturn
 
 import numpy as np
@@ -58,7 +59,8 @@ class _ReadTargets(SparseTargets):
     """Targets on the CPU that were read into arrays, of which tensors are made where a loss asks for them."""
 
     def __init__(self, ends: Array, columns: Array, shape: Sequence[int]) -> None:
-        self.__dict__.update(arrays=(ends, columns), n_examples=shape[0], n_labels=shape[1])
+        own = self.__dict__  # since the fields cannot be set
+        own["arrays"], own["n_examples"], own["n_labels"] = (ends, columns), *shape
 
     @cached_property
     def indptr(self) -> Tensor:
@@ -236,15 +238,17 @@ def _read_dense(logits: Tensor, targets: Tensor, unchecked: bool) -> Tensor:
 
 
 def _read_lists(logits: Tensor, lists: Sequence[Any]) -> SparseTargets:
-    _check_sparse_shape(logits, (len(lists), logits.shape[-1]))
+    if logits.ndim != 2 or len(lists) != len(logits):
+        _check_sparse_shape(logits, (len(lists), logits.shape[-1]))
     try:
         ends = [*accumulate(map(len, lists), initial=0)]
     except TypeError:
         message = "targets as a list must hold one sequence of label indices for each example, got bare values"
         raise ValueError(message) from None
     try:
-        numbers = np.frombuffer(array("q", [*ends, *chain.from_iterable(lists)]), np.int64)
-    except (TypeError, OverflowError):
+        numbers = np.empty(len(ends) + ends[-1], np.int64)
+        pack_into(f"{len(numbers)}q", numbers, 0, *ends, *chain.from_iterable(lists))  # type: ignore[arg-type]
+    except (TypeError, struct_error):
         message = "targets as a list must hold sequences of integer label indices, got something else"
         raise ValueError(message) from None
     return _sparse(logits, numbers[: len(ends)], numbers[len(ends) :])
@@ -268,9 +272,10 @@ def _sparse(logits: Tensor, ends: Array, columns: Array) -> SparseTargets:
         _refuse_labels(columns.min(), columns.max(), n_labels)
     if not ascending:
         columns = _sort(_rows(ends), columns, n_labels)
-    read, device = _ReadTargets(ends, columns, logits.shape), logits.device
-    if device.type == "cpu":
+    read = _ReadTargets(ends, columns, logits.shape)
+    if logits.is_cpu:
         return read
+    device = logits.device
     return SparseTargets(read.indptr.to(device), read.rows.to(device), read.columns.to(device), *logits.shape)
 
 

@@ -1,14 +1,14 @@
 """ZLPR: the positives of an example above 0 and its negatives below, by two logarithms of sums (arXiv 2208.02955)."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from labelproof.foundation.arguments import check_choice
-from labelproof.losses.compiled import mask_array, room_for_gradient, sum_of, target_arrays, vector
+from labelproof.losses.by_address import places_of
+from labelproof.losses.compiled import room_for_gradient, sparse_arrays, sum_of, vector
 from labelproof.losses.labelled_rows import LabelledRows, log_sum, read_rows
 from labelproof.losses.log_sum_kernels import zlpr_rows
 from labelproof.losses.reduction import REDUCTIONS, Reduction
@@ -53,13 +53,14 @@ def zlpr_loss(
     check_choice("reduction", reduction, REDUCTIONS)
     rows, batch = read_rows(logits, targets, label_weight, example_weight, mask)
     if reduction != "none" and batch.are_compiled(rows):
-        return sum_of(_Task(batch, _weight(batch, rows, reduction)), rows)
-    losses = _losses(rows, batch) * _weight(batch, rows, reduction)
+        n_known = len(rows) if batch.known is None else int(np.count_nonzero(batch.known.numpy().any(1)))
+        return sum_of(_Task(batch, _weight(batch, max(n_known, 1), reduction)), rows)
+    counted = max(len(rows), 1) if batch.known is None else batch.known.any(1).sum().clamp(min=1).to(rows.dtype)
+    losses = _losses(rows, batch) * _weight(batch, counted, reduction)
     return losses.reshape(logits.shape[:-1]) if reduction == "none" else losses.sum()
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
+class _Task(NamedTuple):
     """Σ_i weight_i loss_i, but for the logits."""
 
     batch: LabelledRows
@@ -71,15 +72,17 @@ class _Task:
 
     def compiled(self, logits: Tensor, wants_gradient: bool) -> tuple[Tensor, Tensor]:
         """Return the sum and its gradient, which is empty if none is wanted."""
-        z, gradient = logits.detach().contiguous(), room_for_gradient(logits, wants_gradient)
+        z = logits.contiguous()
+        gradient = room_for_gradient(z, wants_gradient)
         n, n_labels = z.shape
+        dense = self.batch.targets if isinstance(self.batch.targets, Tensor) else None
         sums, faults = np.empty(n), np.zeros(1, np.int64)
         weights = vector(self.batch.of_label, n_labels), vector(self.weight, n)
-        given = z.numpy(), *target_arrays(self.batch.targets), mask_array(self.batch.known), *weights
+        given = places_of(z, dense, self.batch.known, gradient), *sparse_arrays(self.batch.targets), *weights
         options = {"n_items": n, "n_numbers": z.numel(), "n_threads": torch.get_num_threads()}
-        share(zlpr_rows, *given, sums, gradient.numpy(), faults, **options)
-        if faults[0] and isinstance(self.batch.targets, Tensor):
-            check_range(self.batch.targets)
+        share(zlpr_rows, *given, sums, faults, **options)
+        if faults[0] and dense is not None:
+            check_range(dense)
         return torch.from_numpy(np.asarray(sums.sum(), np.float32)), gradient
 
 
@@ -89,11 +92,7 @@ def _losses(logits: Tensor, batch: LabelledRows) -> Tensor:
     return log_sum(z, w * negative, 1, floor=0.0) + log_sum(-z, w * positive, 1, floor=0.0)
 
 
-def _weight(batch: LabelledRows, logits: Tensor, reduction: str) -> Tensor | float:
-    """Return by what each example's loss is multiplied."""
+def _weight(batch: LabelledRows, n_known: Tensor | int, reduction: str) -> Tensor | float:
+    """Return by what each example's loss is multiplied, given how many examples have a known label."""
     weight: Tensor | float = 1.0 if batch.of_example is None else batch.of_example
-    if reduction != "mean":
-        return weight
-    if batch.known is None:
-        return weight / max(len(logits), 1)
-    return weight / batch.known.any(1).sum().clamp(min=1).to(logits.dtype)
+    return weight / n_known if reduction == "mean" else weight
