@@ -7,6 +7,7 @@ from pathlib import Path
 from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sentence_features import ENCODER, TOKENS
+from experiments.sigmoid_f1 import faults
 from experiments.sigmoid_f1.grid import BATCHES, BETAS, EMPTY, ETAS, LOSSES, MAP, MAPPED, PUBLISHED, RATES, SEEDS
 from experiments.sigmoid_f1.tasks import TASKS
 from experiments.verdicts import RULE, sign, verdict
@@ -29,6 +30,7 @@ def write(
     heat: list[RunRecord],
     batches: list[RunRecord],
     rows: list[Row],
+    faulty: list[Row],
     times: list[Row],
     repeated: list[Row],
 ) -> None:
@@ -49,8 +51,9 @@ def write(
         "batches": _batches(batches),
         "times": _times(times),
         "published": _published(rows),
-        "missing": "\n".join(f"- {line}" for line in _missing(runs, heat, batches, rows)),
-        "provenance": provenance([*stored, *heat, *batches, *rows, *times], COMMAND, repeated),
+        "faults": faults.section(faulty),
+        "missing": "\n".join(f"- {line}" for line in _missing(runs, heat, batches, rows, faulty)),
+        "provenance": provenance([*stored, *heat, *batches, *rows, *faulty, *times], COMMAND, repeated),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
@@ -206,7 +209,9 @@ def _published(rows: list[Row]) -> str:
     return table(["loss", *names, "loss, first → last"], lines)
 
 
-def _missing(runs: Runs, heat: list[RunRecord], batches: list[RunRecord], rows: list[Row]) -> list[str]:
+def _missing(
+    runs: Runs, heat: list[RunRecord], batches: list[RunRecord], rows: list[Row], faulty: list[Row]
+) -> list[str]:
     lines = []
     for name in TASKS:
         done, whole = sum(len(some) for some in runs.get(name, {}).values()), len(SEEDS) * len(LOSSES)
@@ -220,6 +225,8 @@ def _missing(runs: Runs, heat: list[RunRecord], batches: list[RunRecord], rows: 
         )
     if not rows:
         lines.append("The published code and the definition.")
+    if not faulty:
+        lines.append("The published code's other faults.")
     return [
         *lines,
         "MS-COCO, Pascal VOC and movie posters, which were not available.",
