@@ -1,6 +1,7 @@
 """The results page of the sigmoid-bottleneck paper, from stored rows."""
 
 import statistics
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,12 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
             arrangements.dft_is_cyclic(),
         ),
     ]
+    for (name, count), paper in zip(arrangements.small_counts().items(), (6, 7, 8), strict=True):
+        text = "Cover's count of the label sets that a small layer can predict"
+        claims.append(replace(Claim.judged(text, str(paper), str(count), count == paper), data=name))
+    can, whole = arrangements.few_active()
+    text = "with d = 2k + 1 DFT columns every set of up to k labels can be predicted (n = 12, k = 2, as stored)"
+    claims.append(Claim.judged(text, "all", f"{can} of {whole}", can == whole))
     sizes = sorted({row["setting"]["n"] for row in rows})
     for k in sorted({row["setting"]["k"] for row in rows}):
         alone = [radii.mean_log(rows, "first percentile", layer="dft", k=k, n=n) for n in sizes]
