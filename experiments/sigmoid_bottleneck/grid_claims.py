@@ -10,7 +10,7 @@ from typing import Any
 from experiments.pages import NOT_RUN, Claim
 from experiments.sigmoid_bottleneck.grid import epochs_to, share
 from experiments.sigmoid_bottleneck.tasks import HEADS, TASKS
-from experiments.verdicts import seen, sign, verdict
+from experiments.verdicts import FAILS, HOLDS, UNDECIDED, not_worse, seen, sign, verdict
 from labelproof.training import RunRecord
 
 Heads = dict[str, dict[int, list[RunRecord]]]
@@ -71,6 +71,10 @@ def claims_of(name: str, heads: Heads) -> list[Claim]:
             ),
             _better(beyond, "–", heads, wide, of("beyond"), most=1.0),
         ]
+    if HEADS[5] in compared:
+        claims.append(
+            _guaranteed("the head that is guaranteed as stored is at most a point of F1@k worse, d < 200", heads)
+        )
     return [replace(claim, data=name) for claim in claims]
 
 
@@ -185,6 +189,19 @@ def _compared(
     )
     holds = verdict(sign(*pair) for pair in values.values() if min(map(min, pair)) < most)
     return Claim(text, paper, said, holds, _seeds(*(runs for pair in pairs.values() for runs in pair)))
+
+
+def _guaranteed(text: str, heads: Heads) -> Claim:
+    """Compare the guaranteed head with the DFT head at each width below 200."""
+    ours, theirs = heads.get("guaranteed", {}), heads.get("dft", {})
+    both = [width for width in sorted(ours) if width in theirs and width < NARROW]
+    if not both:
+        return Claim(text, "–", "–", NOT_RUN)
+    pairs = {width: (_values(ours[width], f1), _values(theirs[width], f1)) for width in both}
+    said = ", ".join(f"d = {d}: {statistics.fmean(a):.3f} and {statistics.fmean(b):.3f}" for d, (a, b) in pairs.items())
+    found = {not_worse(*pair, by=0.01) for pair in pairs.values()}
+    holds = FAILS if FAILS in found else HOLDS if found == {HOLDS} else UNDECIDED
+    return Claim(text, "–", said, holds, _seeds(*(ours[width] for width in both)))
 
 
 def _faster(text: str, heads: Heads, other: str) -> Claim:

@@ -1,6 +1,7 @@
 """The results page of the sigmoid-bottleneck paper, from stored rows."""
 
 import statistics
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from experiments.rows import Row
 from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
 from experiments.sigmoid_bottleneck.grid import BANDS, MOST_SETS, MOST_TOPK, PATIENCE, share
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
-from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, TASKS, TERMS, Task
+from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, TASKS, TERMS, WIDTHS, Task
 from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
@@ -53,6 +54,7 @@ def write(
         "most_sets": f"{MOST_SETS:,}",
         "most_topk": str(MOST_TOPK),
         "figure5": _figure5(found),
+        "verification": _verification(found),
         "missing": "\n".join(f"- {line}" for line in missing),
         "provenance": provenance(
             [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND, repeated
@@ -80,6 +82,12 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
             arrangements.dft_is_cyclic(),
         ),
     ]
+    for (name, count), paper in zip(arrangements.small_counts().items(), (6, 7, 8), strict=True):
+        text = "Cover's count of the label sets that a small layer can predict"
+        claims.append(replace(Claim.judged(text, str(paper), str(count), count == paper), data=name))
+    can, whole = arrangements.few_active()
+    text = "with d = 2k + 1 DFT columns every set of up to k labels can be predicted (n = 12, k = 2, as stored)"
+    claims.append(Claim.judged(text, "all", f"{can} of {whole}", can == whole))
     sizes = sorted({row["setting"]["n"] for row in rows})
     for k in sorted({row["setting"]["k"] for row in rows}):
         alone = [radii.mean_log(rows, "first percentile", layer="dft", k=k, n=n) for n in sizes]
@@ -182,6 +190,23 @@ def _figure5(found: Results) -> str:
         picture = f"![{name}](pictures/sigmoid_bottleneck_{name}.png)"
         parts += [f"### {name}", "", about, "", picture, "", table(columns, lines)]
     return "\n".join(parts) or "No run is stored yet."
+
+
+def _verification(found: Results) -> str:
+    """Return the CPU time of a proof, by data set and width of the bottleneck and of the DFT head."""
+    lines = []
+    for name in TASKS:
+        for head in HEADS[:2]:
+            runs = found.get(name, {}).get(head, {})
+            if runs:
+                cells = [f"{statistics.fmean(map(_milliseconds, runs[d])):.2f}" if d in runs else "–" for d in WIDTHS]
+                lines.append([f"{name}, {head}", _some_run(found[name]).data["labels"], *cells])
+    return table(["data, head", "labels n", *(f"d = {d}" for d in WIDTHS)], lines) if lines else "Not run yet."
+
+
+def _milliseconds(run: RunRecord) -> float:
+    n_sets = sum(kind["sets"] for kind in run.measured["proven"].values())
+    return 1000 * run.measured["verification seconds"] / n_sets
 
 
 def _about(task: Task | None) -> str:

@@ -25,7 +25,7 @@ HEADS = (
     "guaranteed",
 )
 TERMS = 5000  # the most frequent words of texts
-CNN = {"dim": 100, "maps": 200, "kernel": 4, "dropout": 0.2, "max_tokens": 150, "max_words": TERMS}
+CNN = {"dim": 100, "maps": 100, "kernel": 4, "dropout": 0.2, "max_tokens": 100, "max_words": TERMS}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ TASKS = {
         25,
         10,
         least=10,
-        most=4000,
+        most=2000,
         source="mesh_pubmed",
         texts="sentences",
         compared=HEADS[:3],
@@ -108,7 +108,7 @@ TASKS = {
         seeds=SEEDS[:2],
         compared=HEADS[:3],
         hidden=CNN["maps"],
-        most=4000,
+        most=2000,
         source="mesh_pubmed",
         texts="cnn",
         encoder={"kind": "cnn", **CNN},

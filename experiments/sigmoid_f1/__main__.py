@@ -2,12 +2,12 @@
 
 from experiments.options import Places, parsed
 from experiments.rows import read_rows
-from experiments.sigmoid_f1 import grid, page, pictures, published, times
+from experiments.sigmoid_f1 import faults, grid, page, pictures, published, times
 from experiments.sigmoid_f1.tasks import TASKS
 from experiments.summary import write_summary
 from labelproof.training import read_records
 
-PARTS = ("surrogates", "published", *TASKS, "heat", "batches", "times")
+PARTS = ("surrogates", "published", "faults", *TASKS, "heat", "batches", "times")
 
 
 def main(words: list[str] | None = None) -> None:
@@ -16,12 +16,14 @@ def main(words: list[str] | None = None) -> None:
     places = Places("sigmoid_f1", options.out)
     files = {
         name: places.results / f"{name}.jsonl"
-        for name in ("losses", "heat", "batches", "published", "times", "repeated")
+        for name in ("losses", "heat", "batches", "published", "faults", "times", "repeated")
     }
     if "surrogates" in options.only:
         pictures.draw_surrogates(places.picture("surrogates"))
     if "published" in options.only:
         published.run(files["published"], smoke=options.smoke)
+    if "faults" in options.only:
+        faults.run(files["faults"], smoke=options.smoke)
     names = tuple(name for name in TASKS if name in options.only)
     if names:
         grid.run(files["losses"], names, smoke=options.smoke)
@@ -42,6 +44,7 @@ def main(words: list[str] | None = None) -> None:
         heat,
         read_records(files["batches"]),
         read_rows(files["published"]),
+        read_rows(files["faults"]),
         read_rows(files["times"]),
         read_rows(files["repeated"]),
     )

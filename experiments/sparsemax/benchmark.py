@@ -19,7 +19,7 @@ TEXT_DECAYS = {  # of texts, whose features are small; the logistic loss is a me
     "softmax": tuple(10.0**power for power in range(-6, -2)),
     "sparsemax": tuple(10.0**power for power in range(-6, -2)),
 }
-MOST_TEXTS = 2000  # of the training part, at random, for time
+MOST_TEXTS = 1000  # of the training part, at random, for time
 LOSSES: dict[str, dict[str, Any]] = {
     "logistic": {"loss.kind": "bce", "decision.kind": "global"},
     "softmax": {"loss.kind": "entmax", "loss.alpha": 1.0, "decision.kind": "softmax-threshold"},

@@ -69,6 +69,20 @@ def test_runs_that_are_there_are_not_repeated(records, monkeypatch):
     assert sweep(CONFIG, small_data(), variants=grid(AXES), seeds=(0, 1), out=path) == found
 
 
+def test_runs_of_a_version_that_did_not_know_an_option_are_not_repeated(records, tmp_path, monkeypatch):
+    old, path = [json.loads(line) for line in records[0].read_text().splitlines()], tmp_path / "runs.jsonl"
+    for one in old:
+        assert one["config"]["trainer"].pop("accumulate") == 1
+    old[0]["config"]["loss"] = {"kind": "of another version"}  # can no longer be read, and is left as it is
+    path.write_text("".join(json.dumps(one) + "\n" for one in old))
+    trained = []
+    monkeypatch.setattr(sweeping, "_trained", lambda record, *_: trained.append(record.changes) or record)
+    sweep(CONFIG, small_data(), variants=grid(AXES), seeds=(0, 1), out=path)
+    assert trained == [{"loss.beta": 1.0}]  # the one that cannot be read
+    sweep(CONFIG, small_data(), variants=[{"loss.beta": 2.0, "trainer.accumulate": 2}], out=path)
+    assert len(trained) == 2
+
+
 def test_an_interrupted_sweep_does_what_is_missing_with_the_same_result(records, tmp_path, monkeypatch):
     path, found = tmp_path / "runs.jsonl", records[1]
     lines = records[0].read_text().splitlines(keepends=True)

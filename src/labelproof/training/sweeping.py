@@ -22,6 +22,7 @@ from labelproof.training.run_records import (
     code_version,
     data_digest,
     read_records,
+    run_key,
 )
 
 __all__ = ["UNFINISHED", "grid", "planned_runs", "read_axis", "sweep"]
@@ -63,8 +64,9 @@ def sweep(
     seeds
         Each variant is trained with each; they stand for ``trainer.seed``.
     out
-        File of records, one JSON object per line. Runs that are there already are not repeated, and a run that was
-        interrupted goes on from a recent epoch, whose checkpoint is in the folder ``unfinished`` beside the file.
+        File of records, one JSON object per line. Runs that are there already are not repeated, also those of an
+        older version that did not know some options, which then count as their defaults; and a run that was interrupted
+        goes on from a recent epoch, whose checkpoint is in the folder ``unfinished`` beside the file.
         None keeps nothing.
     metrics
         Names of the metrics to keep; None keeps all.
@@ -91,7 +93,7 @@ def sweep(
     runs = planned_runs(config, variants, seeds)
     data = data_digest(dataset)
     path = None if out is None else Path(out)
-    known = {record.key: record for record in read_records(path)} if path is not None else {}
+    known = {_key_today(record): record for record in read_records(path)} if path is not None else {}
     found = []
     for run in runs:
         record = RunRecord(run.changes, run.seed, run.config.to_dict(), data, code_version())
@@ -154,6 +156,14 @@ def planned_runs(config: TrainConfig, variants: Sequence[Variant], seeds: Iterab
     if len(set(keys)) < len(keys):
         raise ValueError("seeds and variants must differ from each other, got the same configuration twice")
     return found
+
+
+def _key_today(record: RunRecord) -> str:
+    """Return the key of a stored run as if it were planned now: options that came after it have their defaults."""
+    try:
+        return run_key(TrainConfig.from_dict(record.config).to_dict(), record.data)
+    except ValueError:  # a configuration that is refused now
+        return record.key
 
 
 def _trained(
