@@ -12,6 +12,7 @@ import pytest
 from labelproof.data import Dataset
 from labelproof.errors import DataFormatError
 from labelproof.training import ConfigError, TrainConfig, grid, read_records, sweep, sweeping
+from labelproof.training.loop import DivergedError
 from labelproof.training.run_records import RunRecord, append_record, data_digest
 from labelproof.training.run_summaries import best_variant, by_variant, draw_boxes, spread
 from labelproof.training.sweeping import planned_runs, read_axis
@@ -131,7 +132,7 @@ def test_what_is_measured_and_which_metrics_are_kept(tmp_path):
 
 def test_training_that_diverges_is_a_result_and_not_the_end(tmp_path, monkeypatch):
     def diverges(*_, **__):
-        raise ValueError("training diverged: weights are no finite numbers any more")
+        raise DivergedError("training diverged: weights are no finite numbers any more")
 
     monkeypatch.setattr(sweeping, "fit", diverges)
     found = sweep(CONFIG, small_data(), variants=grid(AXES), out=tmp_path / "runs.jsonl")

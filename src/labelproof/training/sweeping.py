@@ -16,6 +16,7 @@ from labelproof.training.config_errors import ConfigError
 from labelproof.training.config_files import changed, read_value
 from labelproof.training.fitted import Fitted
 from labelproof.training.fitting import fit
+from labelproof.training.loop import DivergedError
 from labelproof.training.run_records import (
     RunRecord,
     append_record,
@@ -180,7 +181,7 @@ def _trained(
         fitted = fit(config, dataset, out=folder, resume=True, progress=False)
     except ValueError as error:
         _remove(folder)
-        if "diverged" not in str(error):
+        if not isinstance(error, DivergedError):
             raise
         return replace(record, failure=str(error), seconds=_since(begin))
     done = _with_results(record, fitted, metrics, measure, _since(begin))
