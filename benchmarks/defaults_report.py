@@ -1,6 +1,6 @@
 """The report of defaults.py: ours beside the peers, set by set, and which targets are met."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from math import isnan
 from pathlib import Path
@@ -42,6 +42,11 @@ scene and cal500 alone (on test examples scene gained and birds lost). How far t
 towards each other is chosen out of fold, because corel5k was behind on test examples; that a choice must be better in
 every fold was added after birds had lost two points on test examples without it, and confirmed by nested folds of
 corel5k, birds and hallmarks. Expect smaller differences on other data.
+
+Between two versions birds fell from 56.7 to 54.9 points of out-of-fold micro-F1. With one change switched off at a time
+on its training folds, the cause is that members of a blend give way to another C that suits the others better; the
+mended calibration changes nothing there. Over five draws of the folds this exchange costs .9 points of micro-F1 and .4
+of P@1 and gains .7 of macro-F1; the log loss, by which members are chosen, falls in all five. It stays.
 
 **Details.** The published split is used where there is one; otherwise a fifth (cal500 and hallmarks: 0.3) is the test
 part, by iterative stratification that keeps groups together. For fewer than 3,000 training examples values are means
@@ -295,8 +300,23 @@ def _fast(results: Results) -> str:
         return "- CPU time of *fast*, relative to scikit-learn's SVM grid: nothing to compare yet."
     slower = [f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if ratio > 1]
     state = f"**not met**: slower on {', '.join(slower)}" if slower else "**met**: nowhere slower"
-    between = f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f}"
-    return f"- CPU time of *fast*, relative to scikit-learn's SVM grid: {state}; {between}."
+    between = f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f} on {len(ratios)} sets"
+    rest = _without_grid(results, ratios)
+    return f"- CPU time of *fast*, relative to scikit-learn's SVM grid: {state}; {between}.{rest}"
+
+
+def _without_grid(results: Results, measured: Iterable[str]) -> str:
+    """Compare where there is no grid with the SVM of (a), which has fewer and smaller fits."""
+    pairs = {
+        name: [results.value(name, method, "cpu") for method in ("fast", "linear SVM (hold-out)")]
+        for name in results.sets
+        if name not in measured
+    }
+    ratios = {name: f"{fast / other:.2f}" for name, (fast, other) in pairs.items() if fast and other}
+    if not ratios:
+        return ""
+    listed = ", ".join(f"{name} {ratio}" for name, ratio in ratios.items())
+    return f" The grid was not run on the others; relative to (a)'s linear SVM alone, which is less work: {listed}."
 
 
 # Cells
