@@ -169,6 +169,15 @@ def test_no_finite_set_becomes_infinite_by_another_ones_conflict():
         replace(s, lower=np.array([np.inf, np.inf])).check()
 
 
+def test_conflicts_of_a_stretch_have_no_more_rows_than_they_need():
+    weight = np.array([[1.0], [-1.0], [2.0]])
+    s = lp.stretch(weight, [[0, 1, 2]], [[-1.0], [1.0]])
+    bounds = StretchBounds(s.layer, s.examples)
+    several = [np.arange(2), np.arange(3)]
+    faults = bounds.conflict_faults(s.label_sets.take([0, 0]), several)
+    assert faults == [None, "expected a conflict of 1 to 2 rows, got 3"]
+
+
 def test_a_centre_that_is_not_the_mean_is_refused():
     s, *_ = measured()
     examples = replace(s.examples, centre=s.examples.centre + 0.01)
