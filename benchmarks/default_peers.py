@@ -232,7 +232,7 @@ FAMILIES = {
         kind: Family(partial(_linear_plans, kind), partial(_fit_linear, kind), by_label=True, most_examples=10**9)
         for kind in LINEAR
     },
-    "nearest neighbours": Family(_neighbour_plans, _quiet(_fit_neighbours)),
+    "nearest neighbours": Family(_neighbour_plans, _quiet(_fit_neighbours), most_examples=50_000),
     "extra trees": Family(_tree_plans, _quiet(_fit_trees)),
     "network": Family(_network_plans, _quiet(_fit_network)),
     "gradient boosting": Family(_boosting_plans, _quiet(_fit_boosting)),

@@ -142,6 +142,8 @@ def peer(
         return None, {"cpu": 0.0, "skipped": f"more than {FAMILIES[family].most_examples:,} examples"}
     if not FAMILIES[family].plans(list(case.material.views)):
         return None, {"cpu": 0.0, "skipped": "needs dense features"}
+    if seconds <= 0:
+        return None, {"cpu": 0.0, "skipped": "the peers' time was used up"}
     most = seconds if family in LINEAR else seconds / 2  # so that the next has time too
     begin = time.process_time()
     try:

@@ -1,6 +1,6 @@
 """The report of defaults.py: ours beside the peers, set by set, and which targets are met."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from math import isnan
 from pathlib import Path
@@ -43,6 +43,11 @@ towards each other is chosen out of fold, because corel5k was behind on test exa
 every fold was added after birds had lost two points on test examples without it, and confirmed by nested folds of
 corel5k, birds and hallmarks. Expect smaller differences on other data.
 
+Between two versions birds fell from 56.7 to 54.9 points of out-of-fold micro-F1. With one change switched off at a time
+on its training folds, the cause is that members of a blend give way to another C that suits the others better; the
+mended calibration changes nothing there. Over five draws of the folds this exchange costs .9 points of micro-F1 and .4
+of P@1 and gains .7 of macro-F1; the log loss, by which members are chosen, falls in all five. It stays.
+
 **Details.** The published split is used where there is one; otherwise a fifth (cal500 and hallmarks: 0.3) is the test
 part, by iterative stratification that keeps groups together. For fewer than 3,000 training examples values are means
 over three seeds, also of the split where none is given (SEEDS). Labels have at least one training example (debtags:
@@ -61,16 +66,15 @@ Row = dict[str, Any]
 class Results:
     """The last row of every set, seed and method, and the folder of what they answered.
 
-    Of a set those seeds count that have every method; where there are none yet, all of them, and it is unfinished.
+    Of a set those seeds count that have every method of the first; without values of (b) it is unfinished.
     """
 
     def __init__(self, rows: list[Row], folder: Path) -> None:
         last = {(row["set"], row["seed"], row["method"]): row for row in rows}
-        wanted = {method for _, _, method in last}
         cases = {(name, seed): {key[2] for key in last if key[:2] == (name, seed)} for name, seed, _ in last}
-        whole = {case for case, methods in cases.items() if methods >= wanted}
-        self.unfinished = {name for name, _ in cases} - {name for name, _ in whole}
-        self._rows = [row for key, row in last.items() if key[:2] in whole or key[0] in self.unfinished]
+        whole = {(name, seed) for (name, seed), methods in cases.items() if methods >= cases[name, 0]}
+        self._rows = [row for key, row in last.items() if key[:2] in whole]
+        self.unfinished = {name for name, _ in cases if not self.methods(name, "b")}
         self._folder = folder
         self.sets = [name for name in ORDER if self.of(name)]
 
@@ -84,6 +88,11 @@ class Results:
         seeds = {row["seed"] for row in rows}
         found = dict.fromkeys(row["method"] for row in rows)
         return [method for method in found if seeds == {row["seed"] for row in rows if row["method"] == method}]
+
+    def lacking(self, name: str, group: str) -> list[str]:
+        """Return the methods of a group that have no values here, but for other sets."""
+        every = dict.fromkeys(row["method"] for row in self._rows if row["group"] == group)
+        return [method for method in every if method not in self.methods(name, group)]
 
     def value(self, name: str, method: str, key: str) -> float | None:
         """Return the mean of a value over seeds."""
@@ -129,12 +138,12 @@ def _seeds(results: Results) -> str:
 
 def _limits(results: Results) -> str:
     """Say how much time the peers of each set had."""
-    minutes: dict[float, list[str]] = {}
+    minutes: dict[int, list[str]] = {}
     for name in results.sets:
         most = max((row["limit"] for row in results.of(name, "a", "b")), default=None)
         if most is not None:
-            minutes.setdefault(most / 60, []).append(name)
-    had = "; ".join(f"{most:g} minutes ({', '.join(names)})" for most, names in sorted(minutes.items()))
+            minutes.setdefault(round(most / 60), []).append(name)
+    had = "; ".join(f"{most} minutes ({', '.join(names)})" for most, names in sorted(minutes.items()))
     return f"CPU time for all peers of a data set together: {had}. What would take longer is left out and named below."
 
 
@@ -191,12 +200,24 @@ def _left_out(results: Results) -> Iterator[str]:
     missing = [name for name in ORDER if name not in results.sets]
     if missing:
         yield f"- {', '.join(missing)}: not run yet."
+    yield from _families(results)
     for name in results.sets:
         for row in results.of(name, "a", "b"):
             what = row.get("skipped") or "; ".join(row.get("notes", []))
             if what:
                 method = row["method"] + (", left out" if "skipped" in row else "")
                 yield f"- {name}, seed {row['seed']}: {method}: {what}."
+
+
+def _families(results: Results) -> Iterator[str]:
+    """Say what (a) and (b) are without."""
+    for group in "ab":
+        for name in results.sets:
+            lacking = results.lacking(name, group)
+            if not results.methods(name, group):
+                yield f"- {name}: ({group}) was not run."
+            elif lacking:
+                yield f"- {name}: ({group}) is without {', '.join(lacking)}."
 
 
 def _older(results: Results) -> Iterator[str]:
@@ -231,7 +252,13 @@ def _verdicts(results: Results) -> Iterator[str]:
     finished = [name for name in ORDER if name in results.sets and name not in results.unfinished]
     yield "## Targets, and whether they are met\n"
     if len(finished) < len(ORDER):
-        yield f"So far {len(finished)} of {len(ORDER)} data sets are finished; (b) is compared on these alone.\n"
+        yield f"(b) was run on {len(finished)} of {len(ORDER)} data sets, and is compared on these alone.\n"
+    partly = [name for name in finished if results.lacking(name, "b")]
+    if partly:
+        yield (
+            f"On {', '.join(partly)} some classifiers of (b) have no values, mostly for want of time ([named "
+            "below](#what-was-left-out)): there, ours is compared with the best of the others.\n"
+        )
     for metric in METRICS[:2]:
         yield _against("(a)", results, metric, lambda name, m=metric: results.best_on_test(name, m, "a"))
         yield _against("(c)", results, metric, lambda name, m=metric: results.best_on_test(name, m, "c"))
@@ -285,8 +312,23 @@ def _fast(results: Results) -> str:
         return "- CPU time of *fast*, relative to scikit-learn's SVM grid: nothing to compare yet."
     slower = [f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if ratio > 1]
     state = f"**not met**: slower on {', '.join(slower)}" if slower else "**met**: nowhere slower"
-    between = f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f}"
-    return f"- CPU time of *fast*, relative to scikit-learn's SVM grid: {state}; {between}."
+    between = f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f} on {len(ratios)} sets"
+    rest = _without_grid(results, ratios)
+    return f"- CPU time of *fast*, relative to scikit-learn's SVM grid: {state}; {between}.{rest}"
+
+
+def _without_grid(results: Results, measured: Iterable[str]) -> str:
+    """Compare where there is no grid with the SVM of (a), which has fewer and smaller fits."""
+    pairs = {
+        name: [results.value(name, method, "cpu") for method in ("fast", "linear SVM (hold-out)")]
+        for name in results.sets
+        if name not in measured
+    }
+    ratios = {name: f"{fast / other:.2f}" for name, (fast, other) in pairs.items() if fast and other}
+    if not ratios:
+        return ""
+    listed = ", ".join(f"{name} {ratio}" for name, ratio in ratios.items())
+    return f" The grid was not run on the others; relative to (a)'s linear SVM alone, which is less work: {listed}."
 
 
 # Cells

@@ -56,7 +56,8 @@ def main() -> None:
     sources = [Path(__file__).parents[1] / "src", *([earlier] if earlier else [])]
     lines = [
         "# First calls\n",
-        "The first call of a function compiles it, once for an installation. CPU seconds of one thread with nothing",
+        "How long does the very first call wait? It compiles what it uses, once for an installation;",
+        "`labelproof compile` does so ahead. CPU seconds of one thread with nothing",
         f"compiled yet, smallest of {REPEATS} (`python benchmarks/first_calls.py [--before SRC]`).\n",
         "| first call | CPU seconds |" + (" before | ratio |" if earlier else ""),
         "|---|---|" + ("---|---|" if earlier else ""),

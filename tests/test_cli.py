@@ -517,8 +517,11 @@ def test_explain_takes_indices_or_names(folder):
         ([], "one of --set and --set-names must be given, got neither"),
         (["--set", "0", "--set-names", "cat"], "one of --set and --set-names must be given, got both"),
         (["--set-names", "cat"], "--set-names needs --label-names, got none"),
-        (["--set-names", "cow", "--label-names", "names.txt"], "expected a label's name, got 'cow'; the nearest is"),
-        (["--set", "cat"], "expected label indices separated by commas or spaces"),
+        (
+            ["--set-names", "cow", "--label-names", "names.txt"],
+            "--set-names must be names of labels, with semicolons between, got 'cow'; the nearest: ",
+        ),
+        (["--set", "cat"], "--set must be indices of labels, with commas or spaces between"),
         (["--set", "0,7"], "7"),
     ],
 )
@@ -588,7 +591,10 @@ def test_plan_prints_a_table_and_a_recommendation(folder):
 
 
 def test_plan_refuses(folder):
-    assert_refused(run("plan", "-l", "Y.txt"), "--n-labels must say how many labels there are, since Y.txt holds lists")
+    assert_refused(
+        run("plan", "-l", "Y.txt"),
+        "Y.txt: expected to know how many labels there are, since these are indices: --n-labels says it",
+    )
     assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "2"), "Y.txt, line 4: expected label indices from 0 to 1")
     assert_refused(run("plan", "-l", "Y.txt", "--n-labels", "3", "--sample", "0"), "n_sample must be a positive number")
     np.save("Y.npy", np.zeros((0, 3)))

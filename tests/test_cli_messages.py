@@ -1,7 +1,9 @@
 """What a newcomer gets wrong at the command line ends in one sentence with the remedy, before any work is lost."""
 
+import ast
 import bz2
 import lzma
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +11,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import labelproof
+from labelproof.cli import app
 from labelproof.cli.console import Verbs
+from labelproof.cli.console import _in_words_of_the_command_line as in_words
 from labelproof.data import load_dataset
 from labelproof.models import load_model
 from running_verbs import assert_refused, report, run
 
 ROWS = ["ant,ant", "bee,bee", "cat,cat", '"ant bee","ant, bee"', '"bee cat","bee, cat"', '"cat ant","ant, cat"'] * 8
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
 @pytest.fixture
@@ -60,6 +66,15 @@ def test_columns_are_named_in_the_words_of_the_command_line(folder):
     assert_refused(
         train("-o", "run", "--labels", "tags", "--text", "body"), "expected a column 'body', got comment, tags"
     )
+
+
+def test_columns_that_were_named_together_are_named_by_themselves(folder):
+    Path("data.csv").write_text("a,b,labels\n1,2,x\n")
+    together = train("-o", "run", "--features", "a,b")
+    assert_refused(together, "expected a column 'a,b', got a, b, labels (name each column by itself, not with commas)")
+    unknown = train("-o", "run", "--features", "a,c")
+    assert_refused(unknown, "expected a column 'a,c', got a, b, labels")
+    assert "by itself" not in unknown.stderr
 
 
 def test_options_are_named_as_at_the_command_line(folder):
@@ -185,3 +200,38 @@ def test_numbers_are_no_texts_and_folders_no_files(folder):
     Path("inputs").mkdir()
     assert_refused(run("predict", "run", "inputs"), "inputs: expected a file, got a folder")
     assert_refused(run("evaluate", "--model", "run", "--data", "X.npy"), "X.npy")
+
+
+def messages_of_the_library():
+    """Yield every string that is raised, or is a constant of a module, outside of the command line."""
+    root = Path(labelproof.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] in ("cli", "proof"):
+            continue
+        tree = ast.parse(path.read_text())
+        spoken = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+        spoken += [node.value for node in tree.body if isinstance(node, ast.Assign)]
+        for part in spoken:
+            for node in ast.walk(part):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield path.name, node.value
+
+
+def test_the_library_names_arguments_and_the_command_line_options():
+    commands = {"not_tested.py", "document.py", "vocabulary.py", "index.py", "huggingface.py", "other_formats.py"}
+    for name, message in messages_of_the_library():
+        if name not in {*commands, "model.py", "inside.py"}:  # which name whole commands, or both spellings
+            assert not re.search(r"(?<![\w-])--[a-z]", message), f"{name}: {message}"
+
+
+def test_code_in_a_message_is_left_as_it_is():
+    code = "write numpy.savez('layer.npz', weight=..., bias=b), rule='topk' or a == b"
+    assert in_words(code) == code
+
+
+def test_every_argument_that_a_message_names_is_an_option():
+    verbs = typer.main.get_command(app).commands.values()
+    known = {word for verb in verbs for option in getattr(verb, "params", ()) for word in option.opts}
+    named = {word for name, text in messages_of_the_library() for word in OPTION.findall(in_words(text))}
+    assert {"--labels", "--weight-key", "--label-column", "--separator"} <= named
+    assert named - known <= {"--image"}, named - known  # a column of tables that no verb has an option for

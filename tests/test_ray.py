@@ -274,9 +274,9 @@ def test_without_ray_one_sentence_says_how_to_install_it(monkeypatch):
         on_ray.connect("auto")
 
 
-def test_what_ray_prints_from_a_thread_of_its_own_is_no_result(monkeypatch, capsys):
+def test_what_ray_prints_from_a_thread_of_its_own_is_no_result(capsys, monkeypatch):
     monkeypatch.setattr(on_ray, "connect", lambda _: None)
-    monkeypatch.setattr(sys, "stdout", sys.stdout)  # to be as it was after this test
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # to be as it was after this test, before capsys closes it
     assert connected("ray", "auto") == "ray"
     ray = Thread(target=print, args=("a worker died",))
     ray.start()

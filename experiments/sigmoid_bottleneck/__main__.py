@@ -2,10 +2,10 @@
 
 from experiments.options import Places, parsed
 from experiments.rows import read_rows
-from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii, variants, widths
+from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii, tasks, variants, widths
 from experiments.summary import write_summary
 
-PARTS = ("arrangements", "radii", "stored", *grid.TASKS, "variants", "widths")
+PARTS = ("arrangements", "radii", "stored", *tasks.TASKS, "variants", "widths")
 
 
 def main(words: list[str] | None = None) -> None:
@@ -21,7 +21,7 @@ def main(words: list[str] | None = None) -> None:
         arrangements.draw_lattices(places.picture("lattice_dft"), places.picture("lattice_normal"))
     if "radii" in options.only:
         radii.run(regions, smoke=options.smoke)
-    names = tuple(name for name in grid.TASKS if name in options.only)
+    names = tuple(name for name in tasks.TASKS if name in options.only)
     if names:
         grid.run(runs, names, smoke=options.smoke)
     if "stored" in options.only:
@@ -37,7 +37,15 @@ def main(words: list[str] | None = None) -> None:
         radii.draw(rows, places.picture("radii"))
     for name, heads in found.items():
         grid_picture.draw(heads, places.picture(name), name)
-    page.write(places.page, rows, found, needed, variants.results(varied), read_rows(stored))
+    page.write(
+        places.page,
+        rows,
+        found,
+        needed,
+        variants.results(varied),
+        read_rows(stored),
+        read_rows(places.results / "repeated.jsonl"),
+    )
     write_summary(places.page.parent)
 
 

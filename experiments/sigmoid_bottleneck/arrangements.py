@@ -1,5 +1,6 @@
 """Figures 1a, 2 and 3: the share of argmaxable sets, small arrangements with their balls, lattices of label sets."""
 
+import math
 from itertools import combinations
 from pathlib import Path
 
@@ -26,10 +27,14 @@ def draw_counts(path: Path) -> None:
     left.axvline(N / 2, color="0.6", linestyle=":")
     left.set_yscale("symlog", linthresh=1)
     left.set_ylim(top=0.5)
-    left.set(xlabel="features d", ylabel="log₁₀ of the share", title=f"argmaxable sets of {N} labels")
+    left.set_yticks([0, -1, -10, -100], ["1", "10⁻¹", "10⁻¹⁰", "10⁻¹⁰⁰"])
+    left.minorticks_off()
+    left.annotate("half of them at d = n/2", (N / 2, math.log10(0.5)), (540, -2), arrowprops={"arrowstyle": "-"})
+    left.set(xlabel="features d", ylabel="share of all label sets")
+    left.set_title(f"n = {N}: label sets that can be predicted", fontsize=10)
     left.grid(alpha=0.25)
     draw_on(right, THREE)
-    right.set_title("n = 3, d = 2: six of eight sets, and their balls", fontsize=10)
+    right.set_title("n = 3, d = 2: six of eight sets have a region", fontsize=10)
     save_figure(figure, path)
 
 
@@ -71,3 +76,25 @@ def alternation_agrees() -> tuple[int, int]:
 def dft_is_cyclic() -> bool:
     """Return whether all maximal minors of the stored DFT matrix of eight labels and k = 2 have one sign, exactly."""
     return minor_signs(dft_matrix(8, 2)) != 0
+
+
+def small_counts() -> dict[str, int]:
+    """Prove all label sets of small layers in general position; return how many each can predict."""
+    four = np.random.default_rng(1).normal(size=(4, 2))
+    layers = {
+        "n = 3, d = 2": (THREE, None),
+        "n = 3, d = 2, with a bias": (THREE, np.array([0.3, -0.2, 0.5])),
+        "n = 4, d = 2": (four, None),
+    }
+    found = {}
+    for name, (weight, bias) in layers.items():
+        n_labels = len(weight)
+        sets = [list(one) for size in range(n_labels + 1) for one in combinations(range(n_labels), size)]
+        found[name] = int((np.asarray(lp.verify(weight, sets, bias=bias).status) == 1).sum())
+    return found
+
+
+def few_active() -> tuple[int, int]:
+    """Return how many of all sets of up to two of twelve labels the stored DFT columns can predict, and all."""
+    sets = [list(one) for size in range(3) for one in combinations(range(12), size)]
+    return int((np.asarray(lp.verify(dft_matrix(12, 2), sets).status) == 1).sum()), len(sets)

@@ -3,7 +3,8 @@
 import statistics
 from pathlib import Path
 
-from experiments.sigmoid_bottleneck.grid import HEADS, share
+from experiments.sigmoid_bottleneck.grid import share
+from experiments.sigmoid_bottleneck.tasks import HEADS
 from labelproof.pictures.canvas import new_figure, save_figure
 from labelproof.training import RunRecord
 

@@ -1,34 +1,23 @@
 """The results page of the sigmoid-bottleneck paper, from stored rows."""
 
 import statistics
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from experiments.pages import NOT_RUN, Claim, claim_table, provenance, table, write_page
+from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
-from experiments.sigmoid_bottleneck.grid import (
-    BANDS,
-    HEADS,
-    MOST_SETS,
-    MOST_TOPK,
-    PATIENCE,
-    TASKS,
-    TERMS,
-    WIDTHS,
-    share,
-)
+from experiments.sigmoid_bottleneck.grid import BANDS, MOST_SETS, MOST_TOPK, PATIENCE, share
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
+from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, TASKS, TERMS, WIDTHS, Task
 from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
 COMMAND = "python -m experiments.sigmoid_bottleneck"
 Results = dict[str, dict[str, dict[int, list[RunRecord]]]]
-OPEN = (
-    "Figure 5 with the CNN and with a frozen sentence encoder; MeSH with all labels.",
-    "MIMIC-III, BioASQ and OpenImages, which were not available.",
-)
+OPEN = ("MIMIC-III, BioASQ and OpenImages, which were not available.",)
 
 
 def write(
@@ -38,6 +27,7 @@ def write(
     needed: list[widths.Needed],
     variant_runs: dict[str, list[RunRecord]],
     stored: list[Row],
+    repeated: list[Row],
 ) -> None:
     """Write the page."""
     plain = found.get(variants.TASK, {}).get("dft", {}).get(variants.WIDTH, [])
@@ -46,8 +36,10 @@ def write(
     ]
     missing = [f"Figure 5 on {name}: {text}" for name, text in _coverage(found).items() if text] + list(OPEN)
     grid_claims = [claim for name in TASKS for claim in claims_of(name, found.get(name, {}))]
+    claims = [*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]
     parts = {
-        "claims": claim_table([*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]),
+        "digest": digest(claims),
+        "claims": claim_table(claims),
         "widths": widths.section(needed, "pictures/sigmoid_bottleneck_widths.png"),
         "variants": variants.section(variant_runs, plain),
         "stored": variants.stored_section(stored),
@@ -62,9 +54,10 @@ def write(
         "most_sets": f"{MOST_SETS:,}",
         "most_topk": str(MOST_TOPK),
         "figure5": _figure5(found),
+        "verification": _verification(found),
         "missing": "\n".join(f"- {line}" for line in missing),
         "provenance": provenance(
-            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND
+            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND, repeated
         ),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
@@ -89,6 +82,12 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
             arrangements.dft_is_cyclic(),
         ),
     ]
+    for (name, count), paper in zip(arrangements.small_counts().items(), (6, 7, 8), strict=True):
+        text = "Cover's count of the label sets that a small layer can predict"
+        claims.append(replace(Claim.judged(text, str(paper), str(count), count == paper), data=name))
+    can, whole = arrangements.few_active()
+    text = "with d = 2k + 1 DFT columns every set of up to k labels can be predicted (n = 12, k = 2, as stored)"
+    claims.append(Claim.judged(text, "all", f"{can} of {whole}", can == whole))
     sizes = sorted({row["setting"]["n"] for row in rows})
     for k in sorted({row["setting"]["k"] for row in rows}):
         alone = [radii.mean_log(rows, "first percentile", layer="dft", k=k, n=n) for n in sizes]
@@ -98,9 +97,9 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
         said = f"{alone[0]:.1e} → {alone[-1]:.1e}; with learnable columns {slack[-1]:.1e}"
         shrinks = all(b <= a for a, b in pairwise(alone))
         grows = all(b > a for a, b in zip(alone, slack, strict=True))
-        text = f"k = {k}: radii shrink from n = {sizes[0]} to {sizes[-1]}, and 16 learnable columns make them larger"
+        text = f"radii shrink from n = {sizes[0]} to {sizes[-1]}, and 16 learnable columns make them larger"
         n_seeds = len({row["setting"]["seed"] for row in rows})
-        claims.append(Claim(text, "yes", said, seen(shrinks and grows, n_seeds), n_seeds))
+        claims.append(Claim(text, "yes", said, seen(shrinks and grows, n_seeds), n_seeds, f"k = {k}"))
     return [*claims, _parametrisation(rows)]
 
 
@@ -149,21 +148,40 @@ def _radii(rows: list[Row]) -> str:
 
 
 def _coverage(found: Results) -> dict[str, str]:
-    """Return what is missing of each task's grid."""
+    """Return what is missing of each task's grid; how many runs there are depends on the number of labels."""
     texts = {}
-    for name in TASKS:
-        n_runs = sum(len(some) for widths in found.get(name, {}).values() for some in widths.values())
-        whole = 3 * len(WIDTHS) * len(HEADS)
-        texts[name] = "" if n_runs >= whole else f"{n_runs} of up to {whole} runs done."
+    for name, task in TASKS.items():
+        heads = found.get(name, {})
+        if not heads:
+            texts[name] = "nothing done."
+            continue
+        n_labels = _some_run(heads).data["labels"]
+        planned = {(head, width) for width in task.widths for head in task.heads(width, n_labels)}
+        missing = {pair: len(task.seeds) - len(heads.get(pair[0], {}).get(pair[1], [])) for pair in planned}
+        lacking = {pair: n for pair, n in missing.items() if n > 0}
+        named = [f"{head} ({_numbers(lacking, head)})" for head in HEADS if any(pair[0] == head for pair in lacking)]
+        n_runs = len(planned) * len(task.seeds)
+        done = f"{n_runs - sum(lacking.values())} of {n_runs} runs done; missing are {'; '.join(named)}."
+        texts[name] = done if lacking else ""
     return texts
+
+
+def _numbers(lacking: dict[tuple[str, int], int], head: str) -> str:
+    return ", ".join(f"d = {width}: {n}" for (name, width), n in sorted(lacking.items()) if name == head)
+
+
+def _some_run(heads: dict[str, dict[int, list[RunRecord]]]) -> RunRecord:
+    return next(iter(next(iter(heads.values())).values()))[0]
 
 
 def _figure5(found: Results) -> str:
     parts = []
-    for name, heads in found.items():
-        some = next(iter(next(iter(heads.values())).values()))[0]
-        chosen = " chosen at random, for time" if name in TASKS and TASKS[name].most else ""
-        about = f"{some.data['examples']:,} examples{chosen}, {some.data['labels']:,} labels."
+    for name in [*TASKS, *(other for other in found if other not in TASKS)]:
+        if name not in found:
+            continue
+        heads = found[name]
+        some = _some_run(heads)
+        about = f"{some.data['examples']:,} examples{_about(TASKS.get(name))}, {some.data['labels']:,} labels."
         columns = ["head", "seeds", "% can be predicted", "% top k", "% beyond k", "F1@k"]
         columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "seconds", "of verification"]
         lines = [
@@ -172,6 +190,37 @@ def _figure5(found: Results) -> str:
         picture = f"![{name}](pictures/sigmoid_bottleneck_{name}.png)"
         parts += [f"### {name}", "", about, "", picture, "", table(columns, lines)]
     return "\n".join(parts) or "No run is stored yet."
+
+
+def _verification(found: Results) -> str:
+    """Return the CPU time of a proof, by data set and width of the bottleneck and of the DFT head."""
+    lines = []
+    for name in TASKS:
+        for head in HEADS[:2]:
+            runs = found.get(name, {}).get(head, {})
+            if runs:
+                cells = [f"{statistics.fmean(map(_milliseconds, runs[d])):.2f}" if d in runs else "–" for d in WIDTHS]
+                lines.append([f"{name}, {head}", _some_run(found[name]).data["labels"], *cells])
+    return table(["data, head", "labels n", *(f"d = {d}" for d in WIDTHS)], lines) if lines else "Not run yet."
+
+
+def _milliseconds(run: RunRecord) -> float:
+    n_sets = sum(kind["sets"] for kind in run.measured["proven"].values())
+    return 1000 * run.measured["verification seconds"] / n_sets
+
+
+def _about(task: Task | None) -> str:
+    """Say what is special about a task."""
+    if task is None:
+        return ""
+    texts = {
+        "sentences": "texts as 384 features of a frozen sentence encoder",
+        "cnn": f"texts through a convolution with {CNN['maps']} maps over {CNN['max_tokens']} words, learned",
+    }
+    said = [" chosen at random, for time"] if task.most else []
+    said += [f" with {texts[task.texts]}"] if task.texts in texts else []
+    said += [" with all labels, also those that the training or the test part lacks"] if task.every else []
+    return ",".join(said)
 
 
 def _line(title: str, runs: list[RunRecord]) -> list[Any]:

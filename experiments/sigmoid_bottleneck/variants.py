@@ -10,9 +10,10 @@ import numpy as np
 import labelproof as lp
 from experiments.pages import NOT_RUN, Claim, table
 from experiments.rows import Row, compute_missing
-from experiments.sigmoid_bottleneck.grid import METRICS, SMOKE, TASKS, configuration, measured, share
+from experiments.sigmoid_bottleneck.grid import METRICS, configuration, measured, share
 from experiments.sigmoid_bottleneck.grid_claims import f1, of
-from experiments.verdicts import seen, sign, spread_text
+from experiments.sigmoid_bottleneck.tasks import SMOKE, TASKS
+from experiments.verdicts import little, spread_text
 from labelproof.theory.dft import dft_matrix
 from labelproof.training import RunRecord, read_records, sweep
 
@@ -76,20 +77,20 @@ def claims(found: dict[str, list[RunRecord]], plain: list[RunRecord], rows: list
         "labels that go together far apart": ("the order of the labels makes little difference to F1@k", "–"),
         "trained in float64": ("float64 instead of float32 makes little difference to F1@k", "–"),
     }
-    about = f"{TASK}, d = {WIDTH}"
     return [
-        *(_same(f"{about}: {text}", paper, found.get(name, []), plain) for name, (text, paper) in texts.items()),
+        *(_same(text, paper, found.get(name, []), plain) for name, (text, paper) in texts.items()),
         *(_every_set(rows, dtype) for dtype in ("float64", "float32")),
     ]
 
 
 def _same(text: str, paper: str, ours: list[RunRecord], plain: list[RunRecord]) -> Claim:
+    data = f"{TASK}, d = {WIDTH}"
     if not ours or not plain:
-        return Claim(text, paper, "–", NOT_RUN)
+        return Claim(text, paper, "–", NOT_RUN, data=data)
     values = [[f1(one) for one in runs] for runs in (plain, ours)]
     n_seeds = min(map(len, values))
     said = " → ".join(spread_text(some, 4) for some in values)
-    return Claim(text, paper, said, seen(sign(*values) == 0, n_seeds), n_seeds)
+    return Claim(text, paper, said, little(*reversed(values)), n_seeds, data)
 
 
 def _every_set(rows: list[Row], dtype: str) -> Claim:

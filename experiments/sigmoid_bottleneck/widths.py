@@ -1,7 +1,6 @@
 """Which width a data set needs: bottlenecks get wider until they can predict 99 of 100 test sets; and a rule for it."""
 
 import math
-import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator
 
-import labelproof as lp
 from experiments.pages import table
-from experiments.sigmoid_bottleneck.grid import Task, configuration, distinct_sets, proven, with_parts
+from experiments.sigmoid_bottleneck.grid import configuration, distinct_sets, proven
+from experiments.sigmoid_bottleneck.tasks import Task, loaded, with_parts
 from labelproof.data import Dataset, topic_data
 from labelproof.models import Model
 from labelproof.pictures.canvas import new_figure, save_figure
@@ -62,22 +61,7 @@ def dataset(name: str) -> Dataset:
     """Return a data set in parts; labels that the training or test part lacks are left out."""
     if name == "generated":
         return with_parts(topic_data(240, 24, 60, cardinality=2.0, seed=1), least=1)
-    if name.startswith("yeast"):
-        kind = {"yeast_funcat": "FUN", "yeast_go": "GO"}[name]
-        return _filled(with_parts(lp.load_dataset(_yeast(kind)), least=1))
-    return with_parts(lp.load_dataset(name), least=10)
-
-
-def _yeast(kind: str) -> dict[str, Path]:
-    folder = Path(os.environ["LABELPROOF_DATA"]) / "hmc_yeast"
-    return {part: folder / f"cellcycle_{kind}.{part}.arff.gz" for part in ("train", "valid", "test")}
-
-
-def _filled(data: Dataset) -> Dataset:
-    """Put the mean of the training part in the place of missing values."""
-    means = np.nanmean(data.part("train").features, axis=0)
-    filled = np.where(np.isnan(data.features), means, data.features).astype(np.float32)
-    return Dataset(data.labels, data.label_names, features=filled, split=data.split)
+    return with_parts(loaded(name), least=1 if name.startswith("yeast") else 10)
 
 
 def measured(fitted: Fitted, *, data: Dataset, k: int) -> dict[str, Any]:

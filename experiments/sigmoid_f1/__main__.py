@@ -2,23 +2,28 @@
 
 from experiments.options import Places, parsed
 from experiments.rows import read_rows
-from experiments.sigmoid_f1 import grid, page, pictures, published, times
+from experiments.sigmoid_f1 import faults, grid, page, pictures, published, times
 from experiments.sigmoid_f1.tasks import TASKS
 from experiments.summary import write_summary
 from labelproof.training import read_records
 
-PARTS = ("surrogates", "published", *TASKS, "heat", "batches", "times")
+PARTS = ("surrogates", "published", "faults", *TASKS, "heat", "batches", "times")
 
 
 def main(words: list[str] | None = None) -> None:
     """Run the parts that are asked for, then write the page from all that is stored."""
     options = parsed("sigmoid_f1", PARTS, words)
     places = Places("sigmoid_f1", options.out)
-    files = {name: places.results / f"{name}.jsonl" for name in ("losses", "heat", "batches", "published", "times")}
+    files = {
+        name: places.results / f"{name}.jsonl"
+        for name in ("losses", "heat", "batches", "published", "faults", "times", "repeated")
+    }
     if "surrogates" in options.only:
         pictures.draw_surrogates(places.picture("surrogates"))
     if "published" in options.only:
         published.run(files["published"], smoke=options.smoke)
+    if "faults" in options.only:
+        faults.run(files["faults"], smoke=options.smoke)
     names = tuple(name for name in TASKS if name in options.only)
     if names:
         grid.run(files["losses"], names, smoke=options.smoke)
@@ -30,7 +35,7 @@ def main(words: list[str] | None = None) -> None:
         times.run(files["times"], smoke=options.smoke)
     runs, heat = grid.best_rates(files["losses"]), read_records(files["heat"])
     for name, losses in runs.items():
-        pictures.draw_boxes(losses, places.picture(name), name, ["at 0.05", "at .5", "tuned"], "weighted-f1")
+        pictures.draw_boxes(losses, places.picture(name), name)
     if heat:
         pictures.draw_heat(heat, places.picture("heat"))
     page.write(
@@ -39,7 +44,9 @@ def main(words: list[str] | None = None) -> None:
         heat,
         read_records(files["batches"]),
         read_rows(files["published"]),
+        read_rows(files["faults"]),
         read_rows(files["times"]),
+        read_rows(files["repeated"]),
     )
     write_summary(places.page.parent)
 

@@ -44,7 +44,7 @@ def run(path: Path, names: tuple[str, ...], *, smoke: bool) -> None:
     for losses, seeds in stages:
         variants = [{**LOSSES[loss], "trainer.lr": rate} for loss in losses for rate in rates]
         for task, dataset in zip(tasks, data, strict=True):
-            _sweep(task, dataset, variants, seeds, path)
+            _sweep(task, dataset, variants, seeds[: task.seeds], path)
 
 
 def run_heat(path: Path, *, smoke: bool) -> None:

@@ -9,6 +9,8 @@ from experiments.sigmoid_f1.grid import BETAS, ETAS, MAPPED
 from labelproof.pictures.canvas import new_figure, save_figure
 from labelproof.training import RunRecord
 
+THRESHOLDS = {"at 0.05": "threshold 0.05", "at .5": "threshold 0.5", "tuned": "tuned threshold"}
+
 
 def draw_surrogates(path: Path) -> None:
     """Draw figure 2: how a step, a line and sigmoids count a logit."""
@@ -24,17 +26,18 @@ def draw_surrogates(path: Path) -> None:
     save_figure(figure, path)
 
 
-def draw_boxes(losses: dict[str, list[RunRecord]], path: Path, title: str, rules: list[str], metric: str) -> None:
+def draw_boxes(losses: dict[str, list[RunRecord]], path: Path, title: str) -> None:
     """Draw a box and the points of each loss, one panel for each way to decide."""
+    rules = list(THRESHOLDS)
     figure = new_figure(2.4 + 2.6 * len(rules), 1.2 + 0.32 * len(losses))
-    panels = figure.subplots(1, len(rules), sharey=True, squeeze=False)[0]
+    panels = figure.subplots(1, len(rules), sharex=True, sharey=True, squeeze=False)[0]
     for axes, rule in zip(panels, rules, strict=True):
-        values = [[run.measured[rule][metric] for run in runs] for runs in losses.values()]
+        values = [[run.measured[rule]["weighted-f1"] for run in runs] for runs in losses.values()]
         axes.boxplot(values, orientation="horizontal", widths=0.6, showfliers=False, medianprops={"color": "#1f5fa8"})
         for place, some in enumerate(values, 1):
             axes.plot(some, [place] * len(some), ".", color="#1f5fa8", alpha=0.6)
         axes.set_yticks(range(1, len(losses) + 1), list(losses), fontsize=8)
-        axes.set_title(f"{metric}, {rule}", fontsize=9)
+        axes.set_title(f"weighted F1, {THRESHOLDS[rule]}", fontsize=9)
         axes.grid(axis="x", alpha=0.25)
     panels[0].invert_yaxis()
     figure.suptitle(title, fontsize=10)

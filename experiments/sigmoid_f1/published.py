@@ -7,6 +7,8 @@ written out here.
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -59,12 +61,31 @@ def run(path: Path, *, smoke: bool) -> list[Row]:
 
 def trained(dataset: Dataset, loss: str, seed: int, epochs: int) -> dict[str, Any]:
     """Train a linear head with Adam; return F1 of the test part at two thresholds, and the loss before and after."""
+    test = dataset.part("test")
+    scores, first, last = fitted_scores(dataset, LOSSES[loss](), seed, epochs, [test])
+    found = {
+        f"{metric} at {cut:g}": float(by_name(metric)(test.labels, scores[0] > cut))
+        for metric in ("weighted-f1", "micro-f1", "macro-f1")
+        for cut in (0.05, 0.5)
+    }
+    return {
+        **found,
+        "first loss": first,
+        "last loss": last,
+        "mAP": float(by_name("macro-average-precision")(test.labels, scores[0])),
+    }
+
+
+def fitted_scores(
+    dataset: Dataset, objective: nn.Module, seed: int, epochs: int, parts: list[Dataset]
+) -> tuple[list[npt.NDArray[np.float32]], float, float]:
+    """Train a linear head in a plain loop; return its sigmoids on some parts, and the loss before and after."""
     generator = torch.Generator().manual_seed(seed)
-    train, test = dataset.part("train"), dataset.part("test")
+    train = dataset.part("train")
     mean, scale = train.features.mean(0), train.features.std(0) + 1e-6
-    inputs, new = (torch.from_numpy((part.features - mean) / scale) for part in (train, test))
+    inputs, *new = (torch.from_numpy((part.features - mean) / scale) for part in (train, *parts))
     targets = torch.from_numpy(train.labels.toarray()).float()
-    head, objective = nn.Linear(inputs.shape[1], targets.shape[1]), LOSSES[loss]()
+    head = nn.Linear(inputs.shape[1], targets.shape[1])
     with torch.no_grad():
         head.weight.normal_(0, inputs.shape[1] ** -0.5, generator=generator)
         head.bias.zero_()
@@ -76,15 +97,5 @@ def trained(dataset: Dataset, loss: str, seed: int, epochs: int) -> dict[str, An
             objective(head(inputs[rows]), targets[rows]).backward()
             optimizer.step()
     with torch.no_grad():
-        last, scores = float(objective(head(inputs), targets)), torch.sigmoid(head(new)).numpy()
-    found = {
-        f"{metric} at {cut:g}": float(by_name(metric)(test.labels, scores > cut))
-        for metric in ("weighted-f1", "micro-f1", "macro-f1")
-        for cut in (0.05, 0.5)
-    }
-    return {
-        **found,
-        "first loss": first,
-        "last loss": last,
-        "mAP": float(by_name("macro-average-precision")(test.labels, scores)),
-    }
+        last = float(objective(head(inputs), targets))
+        return [torch.sigmoid(head(part)).numpy() for part in new], first, last

@@ -5,7 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from sklearn.datasets import load_digits
+from torch import nn
 
 import labelproof as lp
 from experiments.sentence_features import sentence_features
@@ -18,7 +20,7 @@ class Task:
     """A data set, the fewest examples that a label must have, the epochs, and the threshold that the paper fixes.
 
     ``most`` examples of each part are taken, for time; None is all. ``encoder`` are options besides standardised
-    features, and ``texts`` says what becomes of texts.
+    features, ``texts`` says what becomes of texts, and ``seeds`` how many there are.
     """
 
     name: str
@@ -28,11 +30,14 @@ class Task:
     most: int | None = None
     encoder: dict[str, Any] = field(default_factory=dict)
     texts: Literal["sentences", "words"] = "sentences"
+    seeds: int = 5
 
     def dataset(self) -> Dataset:
         """Return the examples in training, validation and test part, their texts as dense features."""
         if self.name == "digits":
             return composed_digits(self.most or 2000)
+        if self.name == "digits_cnn":
+            return through_convolution(composed_digits(self.most or 2000))
         if self.name == "generated":
             data = _in_parts(topic_data(200, 8, 60, cardinality=2.0, seed=1))
             features = np.asarray(data.features.toarray(), np.float32)
@@ -54,9 +59,47 @@ TASKS = {
     "chemical_exposure": Task("chemical_exposure", least=10, epochs=100),
     "reuters21578": Task("reuters21578", least=10, epochs=60, most=4000, texts="words"),
     "arxiv": Task("arxiv", least=10, epochs=60, most=4000, texts="words"),
-    "digits": Task("digits", least=10, epochs=60, most=2000, encoder={"hidden": 128}),
+    "digits": Task("digits", least=10, epochs=60, most=2000, encoder={"hidden": 128}, seeds=3),
+    "digits_cnn": Task("digits_cnn", least=10, epochs=60, most=2000),
 }
 SMOKE = Task("generated", least=1, epochs=1)
+
+
+def through_convolution(data: Dataset) -> Dataset:
+    """Return images as features of a small frozen convolution, which was trained to tell single digits."""
+    source = load_digits()
+    known = np.array_split(_digits_in_order(), 3)[0]
+    maps = _trained_convolution(source.images[known], source.target[known])
+    images = torch.from_numpy(data.features).reshape(-1, 1, 16, 16) / 16
+    with torch.no_grad():
+        features = maps(images).amax(dim=(2, 3)).numpy()
+    return Dataset(data.labels, data.label_names, features=features, split=data.split)
+
+
+def _trained_convolution(images: npt.NDArray[np.float64], digits: npt.NDArray[np.int64]) -> nn.Module:
+    """Train two layers of convolution on single digits, moved about in a larger image, and return them."""
+    inputs, targets = torch.from_numpy(images).float()[:, None] / 16, torch.from_numpy(digits)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        maps = nn.Sequential(
+            *(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Conv2d(32, 64, 4, padding=1), nn.ReLU()),
+        )
+        head = nn.Linear(64, 10)
+        optimizer = torch.optim.Adam([*maps.parameters(), *head.parameters()], lr=0.003)
+        for _ in range(40):
+            for rows in torch.randperm(len(inputs)).split(64):
+                padding = torch.randint(0, 9, (2,)).tolist()
+                placed = nn.functional.pad(inputs[rows], (padding[0], 8 - padding[0], padding[1], 8 - padding[1]))
+                optimizer.zero_grad()
+                nn.functional.cross_entropy(head(maps(placed).amax(dim=(2, 3))), targets[rows]).backward()
+                optimizer.step()
+    return maps
+
+
+def _digits_in_order() -> npt.NDArray[np.int64]:
+    """Return the single digits in the order whose thirds make the training, validation and test part."""
+    return np.random.default_rng(0).permutation(len(load_digits().target))
 
 
 def composed_digits(n_images: int) -> Dataset:

@@ -87,13 +87,14 @@ def _predict(features: np.ndarray, targets: np.ndarray, new: np.ndarray, alpha: 
 
 def mean_of(rows: list[Row], value: str, **setting: Any) -> float | None:
     """Return the mean over seeds of a value, for some settings."""
-    values = values_of(rows, value, **setting)
-    return statistics.fmean(values) if values else None
+    values = by_seed(rows, value, **setting)
+    return statistics.fmean(values.values()) if values else None
 
 
-def values_of(rows: list[Row], value: str, **setting: Any) -> list[float]:
-    """Return a value of every seed, for some settings."""
-    return [row["result"][value] for row in rows if setting.items() <= row["setting"].items()]
+def by_seed(rows: list[Row], value: str, **setting: Any) -> dict[int, float]:
+    """Return a value of every seed, for settings that leave nothing else open."""
+    some = [row for row in rows if setting.items() <= row["setting"].items()]
+    return {row["setting"]["seed"]: row["result"][value] for row in some}
 
 
 def draw(rows: list[Row], path: Path) -> None:

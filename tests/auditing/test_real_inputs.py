@@ -327,7 +327,7 @@ def test_unknown_labels_are_named_and_count_as_never_predicted():
 
 def test_labels_that_may_be_misspelt_are_refused_unless_asked_for(tmp_path):
     data = Dataset([[1, 0], [0, 1]], ("cat", "dgo"))
-    with pytest.raises(ValueError, match=r"got 'dgo'; the nearest is 'dog' \(--drop-unknown"):
+    with pytest.raises(ValueError, match=r"got 'dgo'; the nearest is 'dog' \(drop_unknown= counts"):
         lp.audit(NAMED, data)
     assert lp.audit(NAMED, data, drop_unknown=True).document["outside"]["unknown"][0]["name"] == "dgo"
     (tmp_path / "sets.jsonl").write_text('["cat"]\n["cat", "emu"]\n["dog"]\n')

@@ -168,7 +168,7 @@ def test_a_tampered_vocabulary_is_refused(tmp_path, change, message):
 def test_a_vocabulary_that_is_no_json_object_is_refused(tmp_path, content):
     description, path = good_vocabulary(tmp_path)
     path.write_bytes(content)
-    with pytest.raises(ModelFormatError, match=r"vocabulary.json: expected (JSON|an object)"):
+    with pytest.raises(ModelFormatError, match=r"vocabulary.json: expected (JSON|an object|text in UTF-8)"):
         labelproof.encoders.load(description, tmp_path)
 
 

@@ -1,11 +1,18 @@
 """Every experiment runs from its command to its page, on generated data, and does not compute again what it has."""
 
 import re
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
 
+from labelproof.data import Dataset
+from labelproof.training import RunRecord, sweep
 from labelproof.training.config_files import read_config
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +43,11 @@ def test_a_smoke_run_writes_its_page_and_is_not_repeated(name, tmp_path):
     assert all((tmp_path / picture).is_file() for picture in pictures)
     stored = {path: path.read_bytes() for path in (tmp_path / name).glob("*.jsonl")}
     assert stored
+    if name != "sparsemax":
+        import_module("experiments.repeat").main([name, "--runs", "2", "--out", str(tmp_path)])
+        rows = import_module("experiments.rows").read_rows(tmp_path / name / "repeated.jsonl")
+        assert [row["result"]["differing"] for row in rows] == [[], []]
+        (tmp_path / name / "repeated.jsonl").unlink()
     command(name, "--smoke", "--out", tmp_path)
     assert stored == {path: path.read_bytes() for path in (tmp_path / name).glob("*.jsonl")}
     assert page == (tmp_path / f"{name}.md").read_text()
@@ -70,6 +82,18 @@ def test_the_configurations_for_data_that_we_lack_can_be_read(name):
     assert config.data.format == name
 
 
+def test_a_repeated_run_that_gives_other_numbers_is_found():
+    repeat, pages = (import_module(f"experiments.{name}") for name in ("repeat", "pages"))
+    old = RunRecord({}, 0, {}, {"digest": "a"}, {}, measured={"f1@k": 0.5, "verification seconds": 1.0})
+    later = replace(old, measured={"f1@k": 0.5, "verification seconds": 2.0})
+    other = replace(old, data={"digest": "b"}, measured={"f1@k": 0.6}, epochs=3)
+    assert repeat.differing(old, later) == []
+    assert repeat.differing(old, other) == ["configuration or data", "measured", "epochs and parameters"]
+    rows = [{"result": {"differing": ["measured"]}}, {"result": {"differing": []}}]
+    assert "2 stored runs" in pages.provenance([], "python -m experiments.sparsemax", rows)
+    assert "1 gave other numbers" in pages.provenance([], "python -m experiments.sparsemax", rows)
+
+
 def test_a_template_must_be_filled(tmp_path):
     pages = import_module("experiments.pages")
     (tmp_path / "page.md").write_text("{{a}} and {{b}}\n")
@@ -84,14 +108,73 @@ def test_a_template_must_be_filled(tmp_path):
     [
         ([0.5, 0.6], [0.1, 0.2], 1),
         ([0.1, 0.2], [0.5, 0.6], -1),
-        ([0.1, 0.5], [0.2, 0.2], 0),  # within a standard deviation
+        ([0.1, 0.5], [0.2, 0.2], 0),  # the interval contains 0
         ([0.9], [0.1], 0),  # one seed tells nothing
         ([0.9, 0.9], [0.1], 0),
         ([0.3, 0.3], [0.3, 0.3], 0),
     ],
 )
-def test_a_difference_counts_if_it_is_larger_than_the_deviations(ours, theirs, expected):
+def test_a_difference_counts_if_its_interval_does_not_contain_0(ours, theirs, expected):
     assert import_module("experiments.verdicts").sign(ours, theirs) == expected
+
+
+def test_an_interval_is_that_of_welch_and_of_pairs():
+    interval = import_module("experiments.verdicts").interval
+    ours, theirs = [1.0, 1.4, 1.9, 1.2], [0.7, 0.2, 0.9]
+    expected = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
+    assert interval(ours, theirs) == pytest.approx((expected.low, expected.high))
+    pairs = [0.3, 1.2, 1.0]
+    expected = stats.ttest_1samp(pairs, 0.0).confidence_interval(0.95)
+    assert interval(pairs, [0.0] * 3) == pytest.approx((expected.low, expected.high))
+
+
+def test_claims_can_be_read_from_a_page_and_are_gathered_by_their_text(tmp_path):
+    pages = import_module("experiments.pages")
+    claims = [
+        pages.Claim("it works", "yes", "0.5 and 0.4", "holds", 3, "birds"),
+        pages.Claim("it works", "yes", "0.5 and 0.6", "**does not hold**", 2, "bees"),
+        pages.Claim("it is known", "–", "1", "holds"),
+    ]
+    (tmp_path / "page.md").write_text(
+        f"## In short\n\n## Claims\n\n{pages.claim_table(claims)}\n\n## Other\n\n| a | b |\n"
+    )
+    assert pages.read_claims(tmp_path / "page.md") == claims
+    assert pages.digest(claims).splitlines()[2:] == ["| it works | birds | bees |  |", "| it is known | yes |  |  |"]
+
+
+def test_the_summary_wants_its_main_claims(tmp_path):
+    pages, summary = (import_module(f"experiments.{name}") for name in ("pages", "summary"))
+    claims = pages.claim_table([pages.Claim("another", "–", "1", "holds")])
+    (tmp_path / "sparsemax.md").write_text(f"\n## Claims\n\n{claims}")
+    with pytest.raises(ValueError, match=r"sparsemax.md must have the main claims among its own, got none of"):
+        summary.main_claims(tmp_path / "sparsemax.md", "sparsemax")
+
+
+def test_tasks_say_which_heads_and_labels_they_compare():
+    tasks = import_module("experiments.sigmoid_bottleneck.tasks")
+    assert set(tasks.TASKS["mesh_pubmed_all"].heads(50, 9315)) == set(tasks.PAIR)
+    assert "dft, as many parameters" not in tasks.TASKS["debtags"].heads(100, 183)
+    labels = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1]], dtype=bool)
+    data = Dataset(labels, ("a", "b", "c"), texts=("one", "two", "three"), split=np.array(["train", "valid", "test"]))
+    assert tasks.with_parts(data, least=1, texts="cnn").label_names == ("a",)
+    assert tasks.with_parts(data, least=1, texts="cnn", every=True).label_names == ("a", "b", "c")
+
+
+def test_a_convolution_over_texts_is_trained_and_measured_like_the_other_encoders():
+    grid, tasks = (import_module(f"experiments.sigmoid_bottleneck.{name}") for name in ("grid", "tasks"))
+    rng, words = np.random.default_rng(0), np.array(["ant", "bee", "cat", "dog"])
+    chosen = rng.random((60, 4)) < 0.5
+    texts = tuple(" ".join(words[row]) for row in chosen)
+    split = np.repeat(["train", "valid", "test"], [40, 10, 10])
+    data = Dataset(chosen, tuple(words), texts=texts, split=split)
+    encoder = {**tasks.TASKS["mesh_pubmed_cnn"].encoder, "maps": 8, "dim": 4}
+    task = tasks.Task("texts", 1, 1, texts="cnn", encoder=encoder, epochs=1, hidden=8)
+    measure = partial(grid.measured, data=data, task=task)
+    record = sweep(
+        grid.configuration(task), data, variants=[{"head.kind": "bottleneck", "head.d": 3}], measure=measure
+    )[0]
+    assert record.config["encoder"]["kind"] == "cnn"
+    assert record.measured["argmaxable"] + record.measured["unargmaxable"] == record.measured["sets"]
 
 
 def test_a_verdict_needs_all_differences_and_fails_by_one():
@@ -133,3 +216,16 @@ def test_composed_digits_show_what_their_labels_say():
     assert (data.labels.sum(axis=1) == 0).tolist() == empty.tolist()
     assert data.features.shape == (70, 256)
     assert max(data.labels.sum(axis=1)) <= 4
+
+
+def test_a_frozen_convolution_tells_composed_digits_apart_and_is_the_same_every_time():
+    tasks = import_module("experiments.sigmoid_f1.tasks")
+    images = tasks.composed_digits(120)
+    data, again = (tasks.through_convolution(images) for _ in range(2))
+    assert data.features.shape == (210, 64)
+    assert (data.features == again.features).all()
+    truth = data.labels.toarray()
+    train, test = (np.asarray(data.split) == part for part in ("train", "test"))
+    model = LogisticRegression(max_iter=300)
+    right = [model.fit(data.features[train], row[train]).score(data.features[test], row[test]) for row in truth.T]
+    assert np.mean(right) > np.mean(1 - truth[test]) + 0.05  # better than to say none

@@ -301,7 +301,7 @@ def test_an_encoder_narrower_than_the_head_is_pointed_out():
             r"order must hold one place for each of 10 labels, got int64 \(2,\)",
         ),
         (lambda: DFTHead(40, 10, 2, 0, order=[0] * 10), "order must hold every place from 0 to 9 once, got others"),
-        (lambda: DFTHead(40, 10, 2, 0, nodes="slow"), "nodes must be 'fast', 'paper' or 'learned', got 'slow'"),
+        (lambda: DFTHead(40, 10, 2, 0, nodes="slow"), "nodes must be one of 'fast', 'paper', 'learned', got 'slow'"),
         (lambda: DFTHead(40, 10, 2, 0, path="gpu"), "path must be"),
         (lambda: DFTHead(40, 10, 2, 0, nodes="learned", path="fft"), "path must be"),
         (lambda: DFTHead(40, 10, 2, 0, nodes="learned", path="split"), "path must be"),

@@ -56,7 +56,7 @@ def test_the_last_layer_of_a_classifier_is_taken(inside, last):
 )
 def test_several_candidates_are_listed_and_asked_about(shapes):
     named = tensors(**shapes)
-    with pytest.raises(ValueError, match=r"expected one output layer, got .*\(\d+×8\).*weight_key \(--weight-key\)"):
+    with pytest.raises(ValueError, match=r"expected one output layer, got .*\(\d+×8\).*weight_key="):
         choose_weight(named)
 
 
@@ -103,7 +103,7 @@ def test_a_matrix_alone_is_the_layer(name):
 def test_models_without_a_linear_layer_are_refused():
     with pytest.raises(ValueError, match="found no linear layer"):
         choose_weight(tensors(scale=(5,), shift=(5,)))
-    with pytest.raises(ValueError, match=r"usual name among b.weight \(8×8\), a.weight \(9×8\): .*--weight-key"):
+    with pytest.raises(ValueError, match=r"usual name among b.weight \(8×8\), a.weight \(9×8\): .*weight_key="):
         choose_weight(tensors(a__weight=(9, 8), b__weight=(8, 8)))
     many = tensors(**{f"layer{i}__weight": (8, 8) for i in range(20)})
     with pytest.raises(ValueError, match=r"layer12.weight \(8×8\) and 12 more"):

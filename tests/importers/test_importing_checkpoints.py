@@ -68,7 +68,7 @@ def test_two_state_dicts_are_two_candidates(tmp_path, net):
     torch.save({"model": net.state_dict(), "model_ema": averaged}, tmp_path / "m.pt")
     layer = read_layer(tmp_path / "m.pt", weight_key="model_ema.classifier")
     np.testing.assert_array_equal(layer.weight, averaged["classifier.weight"].double().numpy())
-    with pytest.raises(ModelFormatError, match=r"^m.pt: expected one model, got model and model_ema .*--weight-key"):
+    with pytest.raises(ModelFormatError, match=r"^m.pt: expected one model, got model and model_ema .*weight_key="):
         read_layer(tmp_path / "m.pt")
 
 

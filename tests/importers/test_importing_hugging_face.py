@@ -356,5 +356,5 @@ def test_the_body_of_a_model_alone_has_no_output_layer(tmp_path):
     config = transformers.BertConfig(**SMALL)
     transformers.BertModel(config).save_pretrained(tmp_path)
     assert "classifier.weight" not in load_file(tmp_path / "model.safetensors")
-    with pytest.raises(ModelFormatError, match=r"found no layer of an output layer's usual name among .*--weight-key"):
+    with pytest.raises(ModelFormatError, match=r"found no layer of an output layer's usual name among .*weight_key="):
         read_layer(tmp_path)

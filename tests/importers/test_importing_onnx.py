@@ -189,7 +189,7 @@ def test_an_output_called_logits_is_the_output(tmp_path):
 def test_several_outputs_are_asked_about(tmp_path):
     nodes = [node("Gemm", ["x", "V"], ["hidden"]), node("Gemm", ["hidden", "W", "b"], ["z"], transB=1)]
     path = save(tmp_path / "m.onnx", nodes, ("hidden", "z"), W=W, b=B, V=np.eye(3, dtype=np.float32))
-    with pytest.raises(ModelFormatError, match=r"got 2, .* hidden \(weight V\), z \(weight W\): .*--weight-key"):
+    with pytest.raises(ModelFormatError, match=r"got 2, .* hidden \(weight V\), z \(weight W\): .*weight_key="):
         read_layer(path)
     assert read_layer(path, weight_key="W").n_labels == 5
     with pytest.raises(ModelFormatError, match=r"expected an output with the weight 'U' .*, got Gemm, Gemm"):

@@ -322,7 +322,7 @@ def pack(path, **members):
         ({"schema__json": "[" * 100_000}, r"expected JSON in schema.json"),
         ({"schema__json": "{}"}, "expected an estimator that skops saved"),
         ({"schema__json": json.dumps({"__class__": "X"})}, "expected an estimator that skops saved"),
-        ({"schema__json": "{}", "a__npy": b"no array"}, r"expected an array in a.npy, got a damaged one"),
+        ({"schema__json": "{}", "a__npy": b"no array"}, r"a.npy: damaged, or not a file of this kind"),
         ({"schema__json": "{}", "a__npz": b"no zip"}, "expected a zip file"),
     ],
 )
@@ -331,13 +331,15 @@ def test_false_files_are_refused(tmp_path, members, message):
         read_layer(pack(tmp_path / "m.skops", **members))
 
 
-@pytest.mark.parametrize("dtype", ["<f8", "|O"])
+@pytest.mark.parametrize(
+    ("dtype", "message"), [("<f8", r"bytes for shape \(1099511627776,\), got 0"), ("|O", "got pickled Python objects")]
+)
 @pytest.mark.parametrize("nested", [False, True])
-def test_an_array_that_claims_to_be_larger_than_it_is_is_refused(tmp_path, dtype, nested):
+def test_an_array_that_claims_to_be_larger_than_it_is_is_refused(tmp_path, dtype, message, nested):
     write_npy_with_header(tmp_path / "a.npy", (2**40,), dtype)
     content = (tmp_path / "a.npy").read_bytes()
     if nested:
         content = pack(tmp_path / "a.npz", data__npy=content).read_bytes()
     name = "a__npz" if nested else "a__npy"
-    with pytest.raises(ModelFormatError, match=r"bytes for shape \(1099511627776,\) in .*, got 0"):
+    with pytest.raises(ModelFormatError, match=message):
         read_layer(pack(tmp_path / "m.skops", schema__json="{}", **{name: content}))

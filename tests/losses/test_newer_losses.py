@@ -16,7 +16,9 @@ from labelproof.functional import (
     zlpr_loss,
 )
 from labelproof.losses import AsymmetricPolynomialLoss, HillLoss, SPLCLoss, TwoWayLoss, ZLPRLoss
+from labelproof.losses.curves import SelfPacedCurve
 from labelproof.losses.log_sum_kernels import list_ones
+from labelproof.losses.pointwise import pointwise_loss
 
 
 def sigmoid(z):
@@ -163,6 +165,30 @@ def test_a_sure_negative_is_taken_for_a_positive_by_self_paced_correction_alone(
     sure.grad = None
     hill_loss(sure, [[]]).backward()
     assert 0 < sure.grad.item() < 0.01
+
+
+def test_self_paced_correction_is_the_same_beside_soft_targets_which_take_another_loop():
+    logits, targets = a_batch(4, 1200, dtype=torch.float32)
+    weights = {"label_weight": torch.linspace(0.0, 2.0, 1200)}
+    hard, soft = (logits.clone().requires_grad_() for _ in range(2))
+    beside = targets.clone()
+    beside[:, ::512] = 0.25  # one in every tile of a row
+    splc_loss(hard, targets, reduction="sum", **weights).backward()
+    splc_loss(soft, beside, reduction="sum", **weights).backward()
+    others = beside == targets
+    assert 0 < int((~others).sum()) < 20
+    torch.testing.assert_close(hard.grad[others], soft.grad[others], rtol=1e-6, atol=1e-7)
+    assert not torch.allclose(hard.grad[~others], soft.grad[~others])
+
+
+def test_self_paced_correction_may_have_an_exponent_for_each_part():
+    logits, targets = a_batch(5, 40, dtype=torch.float32)
+    curve = SelfPacedCurve(1.0, 3.0)
+    positive, negative = curve.parts(logits.double())
+    wanted = (targets * positive + (1 - targets) * negative).sum()
+    torch.testing.assert_close(
+        pointwise_loss(logits, targets, curve, reduction="sum").double(), wanted, rtol=1e-5, atol=0
+    )
 
 
 def test_self_paced_correction_starts_after_the_warm_up_and_counts_training_batches_alone():

@@ -142,11 +142,11 @@ def test_weights_that_are_no_weights():
 
 
 def test_options_outside_of_their_range():
-    averages = '"micro", "macro", "weighted", "samples" or None'
+    averages = "'micro', 'macro', 'weighted', 'samples', None"
     refuse(f"average must be one of {averages}, got 'mean'", f1, Y, average="mean")
     refuse(f"average must be one of {averages}, got 'binary'", metrics.roc_auc_score, Y, S, average="binary")
     refuse(
-        """average must be one of "micro", "macro", "weighted" or None, got 'samples'""",
+        "average must be one of 'micro', 'macro', 'weighted', None, got 'samples'",
         metrics.expected_calibration_error,
         Y,
         S,
@@ -181,7 +181,7 @@ def test_options_outside_of_their_range():
             points=points,
         )
     refuse(
-        """paper_average must be "macro", "micro" or "weighted", got 'samples'""",
+        "paper_average must be one of 'macro', 'micro', 'weighted', got 'samples'",
         metrics.sigmoidf1_paper_f1_score,
         Y,
         Y,

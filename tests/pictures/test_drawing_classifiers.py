@@ -83,3 +83,10 @@ def test_regions_can_be_named_by_their_labels(tmp_path):
     draw_arrangement([[1.0, 0.0], [0.0, 1.0]], tmp_path / "a.svg", label_names=["cat", "$dog"], inside="names")
     text = (tmp_path / "a.svg").read_text()
     assert [text.count(f"<!-- {word} -->") for word in ("cat", "$dog", "none")] == [3, 3, 1]  # lines, regions
+
+
+def test_the_centroid_is_the_centre_of_gravity():
+    cut = regions([[1.0, 0.5]], bias=[-0.5])[0]  # a square without one corner: more corners than a triangle
+    grid = np.stack(np.meshgrid(*2 * [np.linspace(-1, 1, 801)]), axis=-1).reshape(-1, 2)
+    inside = (grid @ [1.0, 0.5] - 0.5 > 0) == bool(cut.labels)
+    assert cut.centroid == pytest.approx(grid[inside].mean(axis=0), abs=0.01)

@@ -152,8 +152,9 @@ def test_one_dependence_is_found_and_others_are_none(columns, expected):
 def test_a_conflict_needs_as_many_rows_as_fit_and_at_least_one():
     weight = [[1.0], [-1.0], [2.0]]
     assert faults(weight, [0, 1], [0, 1]) is None
-    assert faults(weight, [0, 1], []) == "expected a conflict of 1 to 2 rows, got 0"
-    assert faults(weight, [0, 1, 2], [0, 1, 2]) == "expected a conflict of 1 to 2 rows, got 3"
+    assert faults(weight, [0, 1], []) == "expected a conflict of 1 to 16 rows, got 0"
+    assert faults(weight, [0, 1, 2], [0, 1, 2]) is None  # with the multipliers nearest to equal ones
+    assert faults([[1.0]] * 17, range(17), range(17)) == "expected a conflict of 1 to 16 rows, got 17"
     assert faults([[0.0]], [0], [0]) is None
     for rows in ([0, 0], [1, 0], [-1, 0], [0, 3], [0, 9]):
         assert "expected a conflict of different rows of the system" in faults(weight, [0, 1], rows)

@@ -159,7 +159,7 @@ def test_a_dependence_that_is_off_by_less_than_the_floats_can_add_is_rejected(fi
         ([0, 0, 1, 2], "ascending"),
         ([], "ascending"),
         ([0, 1], "dependence"),
-        ([0, 1, 2, 3], "dependence"),
+        ([0, 1, 3], "dependence"),
         ([0, 1, 2, 4], "names a row that the system does not have"),
         ([0, 1, 2, 7], "names a row that the system does not have"),
     ],
@@ -171,10 +171,15 @@ def test_conflicts_that_are_none_are_rejected(files, rows, message):
     assert message in second
 
 
-def test_two_dependences_at_once_are_rejected(files):
-    weight = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
-    for rows, is_conflict in (([0, 1], True), ([2, 3], True), ([0, 1, 2, 3], False)):
-        first, second = says_of(files, weight, [[0, 1, 2, 3]], **conflict(rows))
+def test_two_dependences_at_once_are_rejected_unless_there_are_more_rows_than_columns_and_one(files):
+    weight = [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]
+    several = ([0, 1], True), ([2, 3], True), ([0, 1, 2, 3], False), ([0, 1, 2, 3, 4], False)
+    for rows, is_conflict in several:
+        first, second = says_of(files, weight, [[0, 1, 2, 3, 4]], **conflict(rows))
+        assert (first is None, second is None) == (is_conflict, is_conflict)
+    narrow = [row[:2] for row in weight]
+    for rows, is_conflict in (([0, 1, 2, 3], True), ([0, 1, 2, 4], False)):
+        first, second = says_of(files, [*narrow[:4], [0.0, 1.0]], [[0, 1, 2, 3, 4]], **conflict(rows))
         assert (first is None, second is None) == (is_conflict, is_conflict)
 
 

@@ -96,9 +96,9 @@ def test_a_conflict_that_takes_too_long_to_lift_or_to_prove_is_undecided(clock, 
 def test_the_finer_searches_have_what_the_first_one_left(clock, monkeypatch):
     first, deadlines = engine.search, []
 
-    def slow_search(*arguments):
+    def slow_search(*arguments, **options):
         clock.wait(1.4)
-        guesses = first(*arguments)
+        guesses = first(*arguments, **options)
         guesses.outcome[:] = -1
         return guesses
 

@@ -70,7 +70,13 @@ def test_nothing_in_a_file_is_executed(reader, tmp_path):
         assert not MARK.exists()
 
 
-@pytest.mark.parametrize("error", [KeyError("a"), DataFormatError("two\nlines"), MemoryError()])
+def with_lines(message):
+    error = DataFormatError("")
+    error.args = (message,)  # the error itself would join its lines
+    return error
+
+
+@pytest.mark.parametrize("error", [KeyError("a"), with_lines("two\nlines"), MemoryError()])
 def test_other_errors_and_several_lines_are_lost(error, tmp_path):
     def fail(_):
         raise error

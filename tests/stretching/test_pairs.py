@@ -194,7 +194,7 @@ def test_multipliers_that_overflow_prove_nothing_of_a_pair():
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
-    with pytest.raises(ValueError, match="is for up to 1,000,000 pairs, got 2,000 labels"):
+    with pytest.raises(ValueError, match="is for up to 1,000,000 pairs of labels, got those of 2,000 labels"):
         lp.stretch_pairs(np.ones((2000, 1)), [[0]], [[1.0]], every=True)
     monkeypatch.setattr(pair_bounds, "MOST_LOGITS", 10)
     with pytest.raises(ValueError, match="pairs need labels × examples of at most 10"):

@@ -12,6 +12,7 @@ import pytest
 from labelproof.data import Dataset
 from labelproof.errors import DataFormatError
 from labelproof.training import ConfigError, TrainConfig, grid, read_records, sweep, sweeping
+from labelproof.training.loop import DivergedError
 from labelproof.training.run_records import RunRecord, append_record, data_digest
 from labelproof.training.run_summaries import best_variant, by_variant, draw_boxes, spread
 from labelproof.training.sweeping import planned_runs, read_axis
@@ -69,6 +70,20 @@ def test_runs_that_are_there_are_not_repeated(records, monkeypatch):
     assert sweep(CONFIG, small_data(), variants=grid(AXES), seeds=(0, 1), out=path) == found
 
 
+def test_runs_of_a_version_that_did_not_know_an_option_are_not_repeated(records, tmp_path, monkeypatch):
+    old, path = [json.loads(line) for line in records[0].read_text().splitlines()], tmp_path / "runs.jsonl"
+    for one in old:
+        assert one["config"]["trainer"].pop("accumulate") == 1
+    old[0]["config"]["loss"] = {"kind": "of another version"}  # can no longer be read, and is left as it is
+    path.write_text("".join(json.dumps(one) + "\n" for one in old))
+    trained = []
+    monkeypatch.setattr(sweeping, "_trained", lambda record, *_: trained.append(record.changes) or record)
+    sweep(CONFIG, small_data(), variants=grid(AXES), seeds=(0, 1), out=path)
+    assert trained == [{"loss.beta": 1.0}]  # the one that cannot be read
+    sweep(CONFIG, small_data(), variants=[{"loss.beta": 2.0, "trainer.accumulate": 2}], out=path)
+    assert len(trained) == 2
+
+
 def test_an_interrupted_sweep_does_what_is_missing_with_the_same_result(records, tmp_path, monkeypatch):
     path, found = tmp_path / "runs.jsonl", records[1]
     lines = records[0].read_text().splitlines(keepends=True)
@@ -117,7 +132,7 @@ def test_what_is_measured_and_which_metrics_are_kept(tmp_path):
 
 def test_training_that_diverges_is_a_result_and_not_the_end(tmp_path, monkeypatch):
     def diverges(*_, **__):
-        raise ValueError("training diverged: weights are no finite numbers any more")
+        raise DivergedError("training diverged: weights are no finite numbers any more")
 
     monkeypatch.setattr(sweeping, "fit", diverges)
     found = sweep(CONFIG, small_data(), variants=grid(AXES), out=tmp_path / "runs.jsonl")

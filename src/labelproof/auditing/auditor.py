@@ -34,6 +34,7 @@ from labelproof.auditing.result import Audit
 from labelproof.auditing.stretched import Judged, stretch_of_data
 from labelproof.auditing.writing import Asked, Findings, write_document
 from labelproof.data.dataset import Dataset
+from labelproof.foundation.arguments import check_share
 from labelproof.foundation.engines import Engine, require_engine
 from labelproof.importers import ImportedLayer, layer_of
 from labelproof.proof.labels import LabelSets, read_label_sets
@@ -164,8 +165,8 @@ def audit(
     require_engine(engine)
     if min(pairs, triples, n_explained) < 0:
         raise ValueError(f"pairs, triples and n_explained must not be negative, got {pairs}, {triples}, {n_explained}")
-    if fail_under is not None and not 0 <= fail_under <= 1:
-        raise ValueError(f"fail_under must be a share from 0 to 1, got {fail_under}")
+    if fail_under is not None:
+        check_share("fail_under", fail_under)
     found = _named_layer(model, labels, label_names, weight_key, run)
     whole = align(found, labels, label_names, part=part, apart=drop_unknown or None)
     if not len(whole.sets) and not whole.apart:

@@ -1,11 +1,10 @@
 """What an audit does not tell, and the command that would."""
 
 import shlex
-from collections.abc import Mapping
 
-from labelproof.auditing.document import LayerFacts, NotTested, StretchFacts
+from labelproof.auditing.document import NotTested, StretchFacts
 
-__all__ = ["is_harmless", "not_tested", "with_paths"]
+__all__ = ["is_harmless", "not_tested"]
 
 ON_REAL_INPUTS = (
     "Whether the model ever predicts these label sets on real inputs. That some input can give a set says little about "
@@ -16,42 +15,42 @@ NO_BAR = "Which label sets lie beyond the bar: that needs inputs that the model 
 
 
 def not_tested(
-    facts: LayerFacts, data_name: str, stretch: StretchFacts | None, *, runs: bool = False, why_not: str | None = None
+    model: str,
+    data: str,
+    *,
+    rule: str,
+    stretch: StretchFacts | None,
+    runs: bool = False,
+    why_not: str | None = None,
 ) -> list[NotTested]:
     """Return what was not tested.
 
     Parameters
     ----------
-    facts, data_name, stretch
+    model, data
+        What the commands call them: names in a document that is passed on, paths for one who can run them.
+    rule, stretch
         Of the audit.
     runs
         Whether the model can compute its features here.
     why_not
         Why there is no bar, where features are known.
-    """
-    if facts["rule"] == "sparsemax":
-        return []
-    command = ["labelproof", "audit", _word(facts["model"])]
-    data_name = _word(data_name)
-    if stretch is None:
-        how = ["--data", data_name] if runs else ["--labels", data_name, *GIVEN]
-        return [{"what": ON_REAL_INPUTS, "command": shlex.join(command + how)}]
-    if stretch["bar"] is None:
-        how = ["--labels", data_name, *GIVEN]
-        return [{"what": f"{NO_BAR} {why_not}" if why_not else NO_BAR, "command": shlex.join(command + how)}]
-    return []
-
-
-def with_paths(command: str, paths: Mapping[str, str]) -> str:
-    """Return such a command with paths in the place of the short names that it has for model and data.
 
     Examples
     --------
-    >>> with_paths("labelproof audit mine --data new.csv", {"mine": "models/mine", "new.csv": "data/new.csv"})
-    'labelproof audit models/mine --data data/new.csv'
+    >>> [one["command"] for one in not_tested("my-model", "new.csv", rule="sigmoid", stretch=None, runs=True)]
+    ['labelproof audit my-model --data new.csv']
     """
-    program, verb, *words = shlex.split(command)
-    return shlex.join([program, verb, *(paths.get(word, word) for word in words)])
+    if rule == "sparsemax":
+        return []
+    command, source = ["labelproof", "audit", _word(model)], _word(data)
+    if stretch is None:
+        how = ["--data", source] if runs else ["--labels", source, *GIVEN]
+        return [{"what": ON_REAL_INPUTS, "command": shlex.join(command + how)}]
+    if stretch["bar"] is None:
+        how = ["--labels", source, *GIVEN]
+        return [{"what": f"{NO_BAR} {why_not}" if why_not else NO_BAR, "command": shlex.join(command + how)}]
+    return []
 
 
 def is_harmless(command: str) -> bool:

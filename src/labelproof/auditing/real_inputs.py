@@ -101,9 +101,7 @@ def training_rows(data: Dataset) -> Indices:
 
 def raw_inputs(layer: ImportedLayer, data: Dataset) -> Any:
     """Return what the model reads of a data set, or None where it can compute nothing from it."""
-    if layer.features is None or layer.reads is None:
-        return None
-    return model_inputs(data, layer.reads)
+    return None if layer.reads is None or not layer.can_run else model_inputs(data, layer.reads)
 
 
 @dataclass(frozen=True, eq=False)

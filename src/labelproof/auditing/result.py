@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from labelproof.auditing.document import AuditDocument
+from labelproof.auditing.document import AuditDocument, NotTested
 from labelproof.auditing.feature_cache import FILE
 from labelproof.auditing.folders import write_folder
+from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
 from labelproof.importers.tables import arrays_of_weight
@@ -76,6 +77,30 @@ class Audit:
         """Whether all that was required holds."""
         requirements = self.document["requirements"]
         return requirements is None or requirements["passed"]
+
+    def not_tested(self, model: str, data: str) -> list[NotTested]:
+        """Return what the audit does not tell, each with a command that calls model and data as given.
+
+        The document has the same commands with short names, so that it can be passed on.
+
+        Parameters
+        ----------
+        model, data
+            Their paths.
+
+        Returns
+        -------
+        list of dict
+            Each with ``what`` and ``command``.
+        """
+        return not_tested(
+            model,
+            data,
+            rule=self.document["layer"]["rule"],
+            stretch=self.document["stretch"],
+            runs=self.layer.can_run,
+            why_not=None if self.inputs is None else self.inputs.why_no_bar,
+        )
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write ``audit.json``, the layer and all proofs to a folder; a file is there complete, or as it was before.

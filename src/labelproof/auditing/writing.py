@@ -111,10 +111,11 @@ def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocum
         "stretch": told,
         "outside": outside,
         "not_tested": not_tested(
-            facts,
+            facts["model"],
             asked.data_name,
-            told,
-            runs=found.layer.features is not None and found.layer.reads is not None,
+            rule=facts["rule"],
+            stretch=told,
+            runs=found.layer.can_run,
             why_not=None if found.real is None else found.real.why_no_bar,
         )
         if asked.run

@@ -9,7 +9,7 @@ from labelproof.cli.console import console, printable
 from labelproof.foundation.wording import at_least, percent, plural, some_of
 
 if TYPE_CHECKING:
-    from labelproof.auditing import AuditDocument
+    from labelproof.auditing import Audit, AuditDocument
     from labelproof.auditing.document import StretchFacts
 
 __all__ = ["print_findings", "print_not_tested", "some_names"]
@@ -69,18 +69,11 @@ def _about_the_bar(facts: "StretchFacts") -> str:
     return text
 
 
-def print_not_tested(document: "AuditDocument", *, model: str, source: str) -> None:
-    """Print what the audit does not tell, each with its command.
-
-    The document calls model and data by short names, so that it can be passed on; here the command names the paths
-    that were given and can be run as printed.
-    """
-    from labelproof.auditing.not_tested import with_paths
-
-    given = {document["layer"]["model"]: model, document["data"]["name"]: source}
-    for one in document["not_tested"]:
+def print_not_tested(found: "Audit", *, model: str, source: str) -> None:
+    """Print what the audit does not tell, each with its command, which can be run as printed."""
+    for one in found.not_tested(model, source):
         console().print(Text(f"Not tested: {printable(one['what'])}"))
-        console().print(Text(f"  {printable(with_paths(one['command'], given))}\n"), soft_wrap=True)
+        console().print(Text(f"  {printable(one['command'])}\n"), soft_wrap=True)
 
 
 def some_names(document: "AuditDocument", labels: Sequence[int], *, most: int = MOST_NAMES) -> str:

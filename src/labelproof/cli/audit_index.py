@@ -1,66 +1,65 @@
 """labelproof audit --index: which relevant documents can no query vector return together?"""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, print_json, print_saved_audit, printable, progress_wanted, table
+from labelproof.cli.audit_running import Running
+from labelproof.cli.console import console, print_json, print_saved_audit, printable, table
 from labelproof.cli.kept_parts import kept_beside
 from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
     from labelproof.auditing.index_document import AtDepth, IndexDocument
 
-__all__ = ["audit_index_of"]
+__all__ = ["Searching", "audit_index_of"]
 
 MOST_SETS = 5
 
 
-def audit_index_of(
-    index: Path,
-    qrels: Path | None,
-    *,
-    documents: Path | None,
-    cosine: bool,
-    widths: str | None,
-    depths: str | None,
-    output: Path | None,
-    explain: int,
-    fail_under: float | None,
-    options: dict[str, Any],
-    as_json: bool,
-) -> bool:
+@dataclass(frozen=True)
+class Searching:
+    """How an index is searched: for which documents, by which measure, and cut to which widths."""
+
+    qrels: Path | None
+    documents: Path | None
+    cosine: bool
+    widths: str | None
+    depths: str | None
+
+
+def audit_index_of(index: Path, asked: Searching, running: Running) -> bool:
     """Audit an index, print what was found, and return whether all that was required holds."""
+    running.require_room()
     from labelproof.auditing import audit_index
     from labelproof.auditing.qrels import read_document_names, read_qrels
     from labelproof.cli.files import read_numbers
     from labelproof.errors import DataFormatError
 
-    if qrels is None:
+    output, options = running.output, running.options()
+    if asked.qrels is None:
         raise ValueError("--index must come with --qrels: which documents are relevant to which query")
-    asked_widths, asked_depths = _numbers("--widths", widths), _numbers("--k", depths)
+    widths, depths = _numbers("--widths", asked.widths), _numbers("--k", asked.depths)
+    options |= {} if depths is None else {"depths": depths}
     embeddings = read_numbers(index)
     if embeddings.ndim != 2:
         raise DataFormatError(f"{index.name}: expected one row for each document, got shape {embeddings.shape}")
-    names = None if documents is None else read_document_names(documents, len(embeddings))
-    relevant = read_qrels(qrels, len(embeddings), document_names=names)
-    more: dict[str, Any] = {} if asked_depths is None else {"depths": asked_depths}
+    names = None if asked.documents is None else read_document_names(asked.documents, len(embeddings))
+    relevant = read_qrels(asked.qrels, len(embeddings), document_names=names)
     with kept_beside(output) as parts:
         found = audit_index(
             embeddings,
             relevant.sets,
             queries=relevant.queries,
             document_names=names,
-            cosine=cosine,
-            widths=asked_widths,
-            n_listed=explain,
-            fail_under=fail_under,
+            cosine=asked.cosine,
+            widths=widths,
+            n_listed=running.explain,
             name=index.name,
             keep=parts,
-            progress=progress_wanted(),
             **options,
-            **more,
         )
         document = found.document
         if output is not None:
@@ -68,8 +67,8 @@ def audit_index_of(
 
             found.save(output)
             write_findings(output / "report.html", index_page(document))
-    if as_json:
-        print_json({**_without_names(document), "saved": None if output is None else str(output)})
+    if running.as_json:
+        print_json({**_without_names(document), "saved": running.saved})
     else:
         _print(document, relevant.n_without, output)
     return document["passed"]

@@ -47,15 +47,16 @@ def _without_sets(group: "Group") -> dict[str, Any]:
     return {key: value for key, value in group.items() if key in keys | {"examples", "argmaxable_examples"}}
 
 
-def print_audit(document: "AuditDocument", *, model: str, source: str) -> None:
+def print_audit(found: "Audit", *, model: str, source: str) -> None:
     """Print what a person wants to know first; model and source (the data) are as they were given."""
+    document = found.document
     out, layer, data = console(), document["layer"], document["groups"][0]
     bad = data["unargmaxable"] or document["outside"] or (document["stretch"] or {"beyond_sets": 0})["beyond_sets"]
     out.print(Text(printable(document["headline"]), style="bold red" if bad else "bold green"))
     print_findings(document)
     for one in document["advice"]:
         out.print(f"• {one['title']}. {one['text']}")
-    print_not_tested(document, model=model, source=source)
+    print_not_tested(found, model=model, source=source)
     rank = f"{layer['rank']}" if layer["rank"] is not None else f"at least {layer['rank_at_least']}"
     size = f"{layer['n_labels']:,} labels × {layer['n_features']:,} features, {layer['dtype']}, rank {rank}"
     out.print(f"{layer['model']} ({layer['kind']}): {layer['source']}, {size}.")
@@ -111,10 +112,8 @@ def _group_sentence(group: "Group") -> str:
 
 
 def _set_table(document: "AuditDocument") -> Table:
-    rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    rows.add_column("examples", justify="right")
-    rows.add_column("labels")
-    rows.add_column("contradiction")
+    rows = table("examples", "labels", "contradiction", words=True)
+    rows.columns[0].justify = "right"
     data = document["groups"][0]
     explained = {one["index"]: one for one in document["explained"] if one["group"] == "data"}
     impossible = [i for i, status in enumerate(data["status"]) if status == 0]

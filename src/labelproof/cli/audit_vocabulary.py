@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.console import console, print_json, print_saved_audit, printable, progress_wanted, table
+from labelproof.cli.audit_running import Running
+from labelproof.cli.console import console, print_json, print_saved_audit, printable, table
 from labelproof.cli.kept_parts import kept_beside
 from labelproof.foundation.wording import percent
 
@@ -18,31 +19,22 @@ MOST_TOKENS = 20
 
 
 def audit_vocabulary_of(
-    model: Path,
-    *,
-    output: Path | None,
-    weight_key: str | None,
-    bias: Path | None,
-    token_names: Path | None,
-    explain: int,
-    fail_under: float | None,
-    options: dict[str, Any],
-    as_json: bool,
+    model: Path, weight_key: str | None, bias: Path | None, token_names: Path | None, running: Running
 ) -> bool:
     """Audit every token of a model, print what was found, and return whether all that was required holds."""
+    running.require_room()
     from labelproof.auditing import audit_vocabulary
     from labelproof.data.label_files import read_label_names
     from labelproof.importers import read_vocabulary
 
+    output, options = running.output, running.options()
     layer = read_vocabulary(model, weight_key=weight_key, bias=bias)
     with kept_beside(output) as parts:
         found = audit_vocabulary(
             layer,
             token_names=None if token_names is None else read_label_names(token_names, layer.n_labels),
-            n_explained=explain,
-            fail_under=fail_under,
+            n_explained=running.explain,
             keep=parts,
-            progress=progress_wanted(),
             **options,
         )
         document = found.document
@@ -51,8 +43,8 @@ def audit_vocabulary_of(
 
             found.save(output)
             write_findings(output / "report.html", vocabulary_page(document))
-    if as_json:
-        print_json({**_without_names(document), "saved": None if output is None else str(output)})
+    if running.as_json:
+        print_json({**_without_names(document), "saved": running.saved})
     else:
         _print(document, output)
     return document["passed"]

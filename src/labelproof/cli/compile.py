@@ -49,10 +49,10 @@ def _name(kernel: object) -> str:
 
 
 def _print(seconds: dict[str, float], skipped: dict[str, str], n_versions: int) -> None:
-    lines = table("room", "seconds")
-    for room, taken in seconds.items():
-        lines.add_row(room, f"{taken:.1f}")
+    lines = table("compiled", "seconds")
+    for package, taken in seconds.items():
+        lines.add_row(f"labelproof.{package}", f"{taken:.1f}")
     console().print(lines)
-    console().print(f"{plural(n_versions, 'version')} of compiled loops ready")
-    for room, reason in skipped.items():
-        console().print(f"skipped {room}: {reason}", soft_wrap=True)
+    console().print(f"{plural(n_versions, 'compiled function')} ready: the first calls do not wait for them.")
+    for package, reason in skipped.items():
+        console().print(f"skipped {package}: {reason}", soft_wrap=True)

@@ -23,7 +23,10 @@ __all__ = ["Group", "Verbs", "console", "print_json", "print_saved_audit", "prin
 BAD_INPUT = 2
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C: 128 + SIGINT
 BEGINS_ANEW = "no file is left half-written; the same command begins anew"
-_KEYWORD = re.compile(r"(?<![\w.-])(text|labels|features|separator|format|split|group|resume)=(?![\w'\"\[])")
+_KEYWORD = re.compile(
+    r"(?<![\w.'\"-])([a-z][a-z_]*)=(?![\w'\"\[(=]|\.\.)"
+)  # as the library names an argument, "labels="
+_OTHERWISE = {"columns": "label-column", "every": "every-pair"}  # arguments whose options are called otherwise
 NO_READER = 141  # what a shell reports for a program whose output is no longer read: 128 + SIGPIPE
 
 
@@ -93,12 +96,12 @@ def _fail(message: str) -> int:
 
 
 def _in_words_of_the_command_line(message: str) -> str:
-    """Write ``labels=`` as ``--labels``.
+    """Write an argument that a message of the library names, such as ``weight_key=``, as the option that it is here.
 
-    >>> _in_words_of_the_command_line("a column named by labels=, or text=")
-    'a column named by --labels, or --text'
+    >>> _in_words_of_the_command_line("a column named by labels=: say which with weight_key= (rule='topk')")
+    "a column named by --labels: say which with --weight-key (rule='topk')"
     """
-    return _KEYWORD.sub(r"--\1", message)
+    return _KEYWORD.sub(lambda found: f"--{_OTHERWISE.get(found[1], found[1]).replace('_', '-')}", message)
 
 
 @contextmanager
@@ -151,11 +154,11 @@ def progress_wanted() -> bool:
     return sys.stderr.isatty()
 
 
-def table(*columns: str) -> Table:
-    """Return an empty table; all columns but the first hold numbers."""
+def table(*columns: str, words: bool = False) -> Table:
+    """Return an empty table; all columns but the first hold numbers, unless they are all words."""
     empty = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
-        empty.add_column(column, justify="right" if place else "left")
+        empty.add_column(column, justify="right" if place and not words else "left")
     return empty
 
 

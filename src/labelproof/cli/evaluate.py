@@ -95,12 +95,11 @@ def evaluate(
 ) -> None:
     """Compute all metrics of a model, or of scores, on labelled examples."""
     from labelproof import metrics
-    from labelproof.cli.scores import read_score_kind
+    from labelproof.cli.scores import read_score_kind, require_one_source
 
     asked, metric = metric, metric or "micro-f1"
     measure = metrics.by_name(metric)
-    if (model is None) != (data is None) or (scores is None) != (labels is None) or (model is None) == (scores is None):
-        raise ValueError("either --scores and --labels, or --model and --data must be given")
+    require_one_source(scores=scores, labels=labels, model=model, data=data)
     if model is not None and data is not None:
         if (threshold, score_kind) != (None, None):
             raise ValueError("--threshold and --score-kind go with --scores: a model has its own rule (see --rule)")

@@ -15,17 +15,12 @@ from labelproof.foundation.wording import plural
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
 
-__all__ = ["Calibration", "check_measured", "read_features"]
+__all__ = ["CALIBRATION", "Calibration", "check_measured", "read_features"]
 
-Calibration = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Inputs that the model was neither trained nor tuned on, for the bar: their features; with --data, a data "
-        "set.",
-        show_default=False,
-    ),
-]
+CALIBRATION = (
+    "Inputs that the model was neither trained nor tuned on, for the bar: their features; with --data, a data set."
+)
+Calibration = Annotated[Path | None, typer.Option(metavar="FILE", help=CALIBRATION, show_default=False)]
 
 
 def read_features(path: Path) -> Any:

@@ -45,7 +45,7 @@ def parse_domain(text: str | None) -> Any:
         low, high = (float(end) for end in text.split(","))
     except ValueError as error:
         raise ValueError(
-            f"domain must be nonnegative, unit, ball,RADIUS or LOW,HIGH, as in -1,1, got {text!r}"
+            f"--domain must be nonnegative, unit, ball,RADIUS or LOW,HIGH, as in -1,1, got {text!r}"
         ) from error
     return low, high
 
@@ -60,7 +60,7 @@ def parse_indices(text: str) -> list[int]:
         return [int(token) for token in re.split(r"[,\s]+", text.strip()) if token]
     except ValueError as error:
         raise ValueError(
-            f"expected label indices separated by commas or spaces (names go into --set-names), got {text.strip()!r}"
+            f"--set must be indices of labels, with commas or spaces between (--set-names takes names), got {text!r}"
         ) from error
 
 
@@ -75,7 +75,9 @@ def parse_names(text: str, names: Sequence[str]) -> list[int]:
     for name in found:
         if name not in places:
             nearest = get_close_matches(name, names, n=1, cutoff=0.0)[0]
-            raise ValueError(f"expected a label's name, got {name!r}; the nearest is {nearest!r}")
+            raise ValueError(
+                f"--set-names must be names of labels, with semicolons between, got {name!r}; the nearest: {nearest!r}"
+            )
     return [places[name] for name in found]
 
 

@@ -40,7 +40,9 @@ def _verify() -> None:
     labelproof.verify(weight, rng.standard_normal((4, 3)) @ weight.T > 0, radius=True, n_jobs=1)
     turn = np.arange(64) * np.pi / 32  # neighbouring rows are nearly parallel, which is searched one by one
     labelproof.verify(np.column_stack([np.cos(turn), np.sin(turn)]), [[0], list(range(32))], n_jobs=1)
-    labelproof.verify(rng.standard_normal((800, 200)), [[0]], n_jobs=1)  # wide, and never predicted
+    wide = rng.standard_normal((800, 200))
+    labelproof.verify(wide, [[0]], n_jobs=1)  # never predicted, by many rows and by as few as that needs
+    search_system(make_layer(wide)).sample.conflict(800, np.array([0]))
     layer = make_layer(weight)
     search_doubled(DoubledRows(layer, search_system(layer)), np.array([0]), np.array([1]), np.inf)
     wide = rng.standard_normal((2, 2100))  # which is searched in columns, for a witness and for a conflict

@@ -1,6 +1,5 @@
 """What the verbs share that judge a model by examples: the examples, and the rule that the model shall decide by."""
 
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +37,7 @@ def read_examples(
         Leave out labels that the model does not know.
     """
     from labelproof.data import load_dataset
+    from labelproof.data.columns import MissingColumnError
     from labelproof.data.separators import USUAL
 
     trained = model.config.data
@@ -45,10 +45,8 @@ def read_examples(
     columns["separator"] = columns["separator"] or USUAL  # nothing is guessed that the training did not guess
     try:
         examples, name = load_dataset(str(data), **columns), data.name
-    except DataFormatError as error:
-        told = re.sub(r", or (another|others) named by [^,]*=", "", str(error))  # no option of these verbs
-        hint = " (columns are called as those of the training)" if "expected a column" in told else ""
-        raise DataFormatError(f"{told}{hint}") from error
+    except MissingColumnError as error:  # which no option of these verbs names
+        raise DataFormatError(f"{error.with_remedy('')} (columns are called as those of the training)") from error
     chosen = _part(examples, part, usual, name)
     if chosen is not None:
         examples, name = examples.part(chosen), f"{name}, part {chosen}"

@@ -52,13 +52,13 @@ def read_model(
     """
     from labelproof.errors import ModelFormatError
     from labelproof.importers import read_layer
-    from labelproof.importers.candidates import ASK
+    from labelproof.importers.candidates import UnclearLayerError
 
     if label_names is None:
         try:
             layer = read_layer(model, weight_key=weight_key, bias=bias)
         except ModelFormatError as error:
-            if ASK not in str(error) or data is None:
+            if data is None or not isinstance(error.__cause__, UnclearLayerError):
                 raise
             layer = read_layer(model, weight_key=weight_key, bias=bias, n_labels=_labels_in(data))
         return layer, layer.label_names

@@ -47,14 +47,26 @@ def plan(
     )
     out.print(f"active labels in a set: {result.cardinality:.1f} on average, {result.k} at most")
     out.print(f"sign changes around the labels: {least} to {most}, median {median}, 90 % have at most {most_of_them}\n")
-    lines = table("features", "share of all sets, 10^", "sampled sets possible", "share of the data, 95 %")
+    out.print("What a random output layer of so many features can predict:")
+    lines = table("features", "of all label sets", "of the sample", "of the data (95 %)")
     for width in result.widths:
         if width.predicted is None or width.low is None or width.high is None:
-            lines.add_row(f"{width.d}", f"{width.log10_fraction:.1f}", "", "")
+            lines.add_row(f"{width.d}", _power(width.log10_fraction), "", "")
             continue
         share = percent(width.predicted, result.n_sampled)
         interval = f"{100 * width.low:.1f} – {100 * width.high:.1f} %"
-        lines.add_row(f"{width.d}", f"{width.log10_fraction:.1f}", f"{width.predicted} ({share})", interval)
+        lines.add_row(f"{width.d}", _power(width.log10_fraction), f"{width.predicted} ({share})", interval)
     out.print(lines)
     out.print(f"\n{result.recommendation}")
     out.print(f"Measured in {time.perf_counter() - start:.1f} s.")
+
+
+def _power(log10: float) -> str:
+    """Write a share by its logarithm.
+
+    >>> _power(-252.64), _power(-0.02), _power(0.0)
+    ('10^-252.6', 'nearly all', 'all')
+    """
+    if log10 > -0.05:
+        return "all" if log10 == 0 else "nearly all"
+    return f"10^{log10:.1f}"

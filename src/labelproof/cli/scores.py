@@ -17,9 +17,22 @@ from labelproof.errors import DataFormatError
 from labelproof.foundation.array_files import read_arrays
 from labelproof.foundation.optional_packages import need
 
-__all__ = ["read_score_kind", "read_scores", "read_true_labels"]
+__all__ = ["read_score_kind", "read_scores", "read_true_labels", "require_one_source"]
 
 Array = npt.NDArray[Any]
+
+
+def require_one_source(**given: Any) -> None:
+    """Refuse all but scores with their labels alone, or a model with its data alone.
+
+    >>> require_one_source(scores=Path("S.npy"), labels=None, model=None, data=None)
+    Traceback (most recent call last):
+    ValueError: either --scores and --labels, or --model and --data must be given, got --scores alone
+    """
+    found = [f"--{name}" for name, value in given.items() if value is not None]
+    if found not in (["--scores", "--labels"], ["--model", "--data"]):
+        got = f"{found[0]} alone" if len(found) == 1 else " and ".join(found) or "neither"
+        raise ValueError(f"either --scores and --labels, or --model and --data must be given, got {got}")
 
 
 def read_scores(path: Path) -> tuple[Array, tuple[str, ...] | None]:

@@ -157,9 +157,7 @@ def sample_sentence(sample: Sample, status: npt.NDArray[np.int8]) -> str:
 
 def conflict_table(conflicts: Sequence[tuple[int, dict[str, list[Any]]]], names: Sequence[str] | None) -> Table:
     """Lay out the conflicts of some label sets: labels that cannot be on and off like that at the same time."""
-    lines = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("label set", "on", "off"):
-        lines.add_column(column)
+    lines = table("label set", "on", "off", words=True)
     for i, parts in conflicts:
         bounds = [name for name in parts["extra"] if name != "scale"]
         also = f"; within {', '.join(bounds[:2])}{' …' if len(bounds) > 2 else ''}" if bounds else ""

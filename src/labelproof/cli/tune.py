@@ -73,9 +73,12 @@ def tune(
     them, and a model keeps them under these names.
     """
     from labelproof.cli.outputs import require_free_file
+    from labelproof.cli.scores import require_one_source
     from labelproof.decisions import default_rules, evaluate_rules, promised_rules
 
-    _require_one_source(scores, labels, model, data, output)
+    require_one_source(scores=scores, labels=labels, model=model, data=data)
+    if scores is not None and output is None:
+        raise ValueError("--output must name a file for the rule, got none")
     inputs = [scores, data, Path(labels) if labels else None]
     for path, name in ((output, "--output"), (plot, "--plot")):
         require_free_file(path, inputs, name)
@@ -127,15 +130,6 @@ class _Given:
     pair: tuple[Any, Any]
     kind: str | None
     model: "Model | None" = None
-
-
-def _require_one_source(
-    scores: Path | None, labels: str | None, model: Path | None, data: Path | None, output: Path | None
-) -> None:
-    if (model is None) != (data is None) or (scores is None) != (labels is None) or (model is None) == (scores is None):
-        raise ValueError("either --scores and --labels, or --model and --data must be given")
-    if scores is not None and output is None:
-        raise ValueError("--output must name a file for the rule, got none")
 
 
 def _of_scores(scores: Path, labels: str, score_kind: str | None) -> _Given:

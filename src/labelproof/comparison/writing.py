@@ -46,7 +46,7 @@ def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
                 one.head_parameters,
                 *(f"{one.scores[name]:.4f}" for name in names),
                 one.epochs,
-                round(one.train_seconds, 1),
+                f"{one.train_seconds:.1f}",
             )
             for one in outcomes
         ),
@@ -61,7 +61,7 @@ def comparison_tables(outcomes: Sequence[Outcome]) -> tuple[Table, Table]:
                 one.name,
                 *map(_share, (one.verification, one.at_half, one.at_random)),
                 None if one.smallest_margin is None else f"{one.smallest_margin:.1e}",
-                round(one.verify_seconds, 1),
+                f"{one.verify_seconds:.1f}",
             )
             for one in outcomes
         ),

@@ -26,6 +26,7 @@ __all__ = [
     "LABELS",
     "TEXT",
     "Columns",
+    "MissingColumnError",
     "Rows",
     "is_active",
     "read_rows",
@@ -45,6 +46,26 @@ FEATURES = ("features",)
 MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # how tables write that a number is not there
 _NESTED = (Mapping, list, np.ndarray)
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+
+
+class MissingColumnError(DataFormatError):
+    """A table lacks a column that it needs.
+
+    Parameters
+    ----------
+    source, expected, got
+        The file; the column; the columns that are there.
+    remedy
+        Which others would do, where there are any.
+    """
+
+    def __init__(self, source: str, expected: str, got: str, *, remedy: str = "") -> None:
+        self.source, self.expected, self.got, self.remedy = source, expected, got, remedy
+        super().__init__(f"{source}: expected {expected}{f', or {remedy}' if remedy else ''}, got {got}")
+
+    def with_remedy(self, remedy: str) -> "MissingColumnError":
+        """Return the same error with another remedy, where it has one."""
+        return MissingColumnError(self.source, self.expected, self.got, remedy=self.remedy and remedy)
 
 
 @dataclass(frozen=True)
@@ -189,14 +210,15 @@ def _roles(columns: Columns, present: list[str], source: str) -> _Roles:
     shown = [name for name in present if not name.startswith("(")]  # others are placeholders, not columns
     listing = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
     if missing:
-        raise DataFormatError(f"{source}: expected a column {missing[0]!r}, got {listing}")
+        joined = {part.strip() for part in str(missing[0]).split(",")}
+        several = " (name each column by itself, not with commas)" if len(joined) > 1 and joined <= known else ""
+        raise MissingColumnError(source, f"a column {missing[0]!r}", f"{listing}{several}")
     hint = _about_header(present) if _is_delimited(source) else ""
     if not labels:
-        raise DataFormatError(f"{source}: expected a column 'labels', or another named by labels=, got {listing}{hint}")
+        raise MissingColumnError(source, "a column 'labels'", f"{listing}{hint}", remedy="another named by labels=")
     if not (text or features or image):
-        raise DataFormatError(
-            f"{source}: expected a column 'text', or others named by text= or features=, got {listing}{hint}"
-        )
+        remedy = "others named by text= or features="
+        raise MissingColumnError(source, "a column 'text'", f"{listing}{hint}", remedy=remedy)
     return _Roles(text, text_pair, labels, features, image, split, group, time)
 
 

@@ -84,7 +84,7 @@ def _without_unknown(rows: Iterable[Row], others: Sequence[str], source: str) ->
     if unknown is not None:
         raise DataFormatError(
             f"{source}: expected columns called as the model's labels, got {unknown!r} of 0 and 1 beside some that "
-            "are (--label-column says which are labels)"
+            "are (columns= says which are labels)"
         )
 
 
@@ -145,7 +145,7 @@ def _read_indicators(rows: Iterable[Row], columns: Sequence[str], *, asked: bool
                 raise DataFormatError(f"{where}: {error}") from error
             raise DataFormatError(
                 f"{source}: expected a column 'labels', columns called as the model's labels, or 0 and 1 in all "
-                f"columns (--label-column names others), got {_listing(columns)}"
+                f"columns (columns= names others), got {_listing(columns)}"
             ) from error
         ends.append(len(indices))
     active = np.ones(len(indices), np.bool_)

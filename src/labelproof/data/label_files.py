@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.data.columns import MissingColumnError
 from labelproof.data.label_columns import BITS, MAX_SHOWN, as_label, cell_labels, read_label_rows
 from labelproof.data.label_matching import (
     Apart,
@@ -111,8 +112,7 @@ def read_label_file(
     except DataFormatError:
         raise
     except ValueError as error:
-        words = str(error)
-        raise DataFormatError(words if words.startswith("--") else f"{path.name or path}: {words}") from error
+        raise DataFormatError(f"{path.name or path}: {error}") from error
 
 
 def read_label_names(path: Path, n_labels: int | None = None) -> list[str]:
@@ -169,9 +169,10 @@ def _data_set(source: Any, part: str | None, columns: Sequence[str]) -> Any:
     labels = columns[0] if len(columns) == 1 else list(columns)
     try:
         data = load_dataset(path if path.exists() else str(source), **({"labels": labels} if columns else {}))  # type: ignore[arg-type]
+    except MissingColumnError as error:
+        raise error.with_remedy("another named by columns=") from error  # as the column of labels is asked for here
     except DataFormatError as error:
-        told = str(error).removesuffix(OR_NAMED)  # no verb that reads label sets has that option
-        raise DataFormatError(told.replace("labels=", "--label-column")) from error
+        raise DataFormatError(str(error).removesuffix(OR_NAMED)) from error  # there is no such argument here
     if part is None:
         return data
     _require_part(part, data.parts, path.name)

@@ -171,7 +171,7 @@ def match_lists(
         if not lists.sets:
             raise ValueError("expected at least one label set, got none")
         if not named:
-            raise ValueError(f"--n-labels must say how many labels there are, since {source} holds lists of indices")
+            raise ValueError("expected to know how many labels there are, since these are indices: n_labels= says it")
         names = in_natural_order({str(token) for token in tokens})
         numbers = True
     elif names is not None:
@@ -203,7 +203,7 @@ def _are_apart(apart: Apart, names: Sequence[str], of_data: Iterable[str]) -> bo
 
 
 def _hint(apart: Apart) -> str:
-    return " (--drop-unknown counts sets with such labels as never predicted)" if apart is None else ""
+    return " (drop_unknown= counts sets with such labels as never predicted)" if apart is None else ""
 
 
 def _without_unknown(data: Dataset, names: Sequence[str], unknown: set[str]) -> MatchedSets:
@@ -235,7 +235,7 @@ def _place(
         return places[token]
     if names is None:
         raise DataFormatError(
-            f"{where}: expected label indices (names need --label-names, in the order of the model's {n_labels} "
+            f"{where}: expected label indices (names need label_names=, in the order of the model's {n_labels} "
             f"rows), got {str(token)!r}"
         )
     nearest = _nearest(token, names)

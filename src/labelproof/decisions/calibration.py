@@ -5,10 +5,11 @@ trained on, and is saved as JSON like a rule.
 """
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,11 @@ from labelproof.decisions.inputs import (
     by_blocks,
     dense,
     read_finite,
-    read_pair,
     row_blocks,
     to_logits,
 )
+from labelproof.decisions.learning import Learner
 from labelproof.decisions.options import require_score_kind
-from labelproof.decisions.storage import read_record, write_record
-from labelproof.errors import DataFormatError
 
 __all__ = ["Calibration", "IsotonicCalibration", "PlattScaling", "TemperatureScaling", "load_calibration"]
 
@@ -36,7 +35,7 @@ Doubles = npt.NDArray[np.float64]
 SLOPES = 1e-3, 1e3  # inverse temperatures are kept within these
 
 
-class Calibration(ABC):
+class Calibration(Learner):
     """A map from scores to probabilities, increasing in the score of each label.
 
     Examples
@@ -48,26 +47,6 @@ class Calibration(ABC):
     """
 
     FORMAT: ClassVar[str] = "labelproof calibration"
-    LEARNED: ClassVar[dict[str, int]] = {}
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    def fit(self, y_true: Any, y_score: Any) -> Self:
-        """Learn the map.
-
-        Parameters
-        ----------
-        y_true
-            Bool or 0/1 array, or scipy sparse matrix, (n_examples, n_labels).
-        y_score
-            Scores of that shape.
-
-        Returns
-        -------
-        the calibration itself
-        """
-        self.check_options()
-        self._fit(*read_pair(y_true, y_score))
-        return self
 
     def transform(self, y_score: Any) -> Doubles:
         """Return probabilities, float64 (n_examples, n_labels)."""
@@ -79,39 +58,13 @@ class Calibration(ABC):
             raise ValueError(f"y_score must have {self._width} labels, as in fit, got {scores.shape[1]}")
         return self._transform(scores)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the calibration to a JSON file, in one step."""
-        write_record(self, path)
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a calibration of this class (of any class, as ``Calibration.load``) from a file that ``save`` wrote."""
-        found = read_record(path, Calibration.FORMAT, Calibration.__subclasses__())
-        if not isinstance(found, cls):
-            raise DataFormatError(f"{os.path.basename(path)}: expected {cls.__name__}, got {type(found).__name__}")
-        return found
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return all(hasattr(self, name) for name in self.LEARNED)
-
-    def check(self) -> None:
-        """Raise ValueError where options, or what was learned, make no sense."""
-        self.check_options()
-        for name in self.LEARNED:
-            value = getattr(self, name, np.zeros(1))
-            if not value.size or not np.isfinite(value).all():
-                raise ValueError(f"{name} must be finite numbers, got {value}")
-
-    @abstractmethod
-    def check_options(self) -> None:
-        """Raise ValueError where an option makes no sense."""
+    def _storable(cls) -> Sequence[type[Any]]:
+        return Calibration.__subclasses__()
 
     @property
     @abstractmethod
     def _width(self) -> int: ...
-
-    @abstractmethod
-    def _fit(self, labels: Labels, scores: Floats) -> None: ...
 
     @abstractmethod
     def _transform(self, scores: Floats) -> Doubles: ...

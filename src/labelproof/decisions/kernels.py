@@ -335,6 +335,3 @@ def ascend(eta, kind, beta2, order, chosen, hits, predicted, positives):  # prag
             changed += 1
         _add(kind, eta[i], chosen[i], 1, hits, predicted)
     return changed
-
-
-# Calibration

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from labelproof.encoders.image_files import Preprocessing, read_paths, read_picture
-from labelproof.encoders.local_models import load_pretrained, new_model, read_json, save_config
+from labelproof.encoders.local_models import load_pretrained, new_model, save_config
+from labelproof.encoders.model_files import read_object
 from labelproof.encoders.options import check_flag, check_path, hold_whole_numbers, read_options
 from labelproof.encoders.pretrained import PretrainedEncoder, PretrainedOptions, device_of
 from labelproof.errors import ModelFormatError
@@ -138,7 +139,7 @@ class ImageEncoder(PretrainedEncoder):
 def _preprocessing_of(folder: Path) -> Preprocessing:
     path = folder / _FILE
     try:
-        return Preprocessing.of_config(read_json(path))
+        return Preprocessing.of_config(read_object(path))
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ModelFormatError(f"{path}: expected the preprocessing of images, got {error}") from error
 

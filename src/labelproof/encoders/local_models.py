@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from labelproof.encoders.model_files import read_object
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.optional_packages import need
 
-__all__ = ["load_pretrained", "load_tokenizer", "new_model", "read_json", "save_config", "save_tokenizer"]
+__all__ = ["load_pretrained", "load_tokenizer", "new_model", "save_config", "save_tokenizer"]
 
 
 def load_pretrained(folder: Path, kind: str, *, needs_pooler: bool = False) -> nn.Module:
@@ -20,7 +21,7 @@ def load_pretrained(folder: Path, kind: str, *, needs_pooler: bool = False) -> n
     need("transformers", f"the {kind} encoder")
     from transformers import AutoModel
 
-    read_json(folder / "config.json")
+    read_object(folder / "config.json")
     if not any(folder.glob("*.safetensors")):
         raise ModelFormatError(f"{folder}: expected weights in a .safetensors file, got none")
     with _one_sentence(folder):
@@ -43,7 +44,7 @@ def new_model(folder: Path, kind: str) -> nn.Module:
     need("transformers", f"the {kind} encoder")
     from transformers import AutoConfig, AutoModel
 
-    read_json(folder / "config.json")
+    read_object(folder / "config.json")
     with _one_sentence(folder):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         model = AutoModel.from_config(config, trust_remote_code=False, dtype=torch.float32)  # type: ignore[no-untyped-call]
@@ -75,19 +76,6 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     content = json.loads(path.read_text(encoding="utf-8"))
     content.pop("name_or_path", None)
     path.write_text(json.dumps(content, indent=2, sort_keys=True), encoding="utf-8")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ModelFormatError(f"{path}: no such file") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path}: expected JSON, got {error}") from error
-    if not isinstance(content, dict):
-        raise ModelFormatError(f"{path}: expected an object, got {type(content).__name__}")
-    return content
 
 
 def _part_for(kind: str, model: Any) -> nn.Module:

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from labelproof.activations.attention import SparseAttention
 from labelproof.encoders.options import hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows, ragged
-from labelproof.encoders.texts import WORDS, read_texts, split_words
+from labelproof.encoders.texts import read_texts, split_words
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.encoders.word_sequences import PADDING, WordSequenceEncoder, WordSequenceOptions
 from labelproof.foundation.arguments import check_choice
@@ -117,7 +117,7 @@ class PairEncoder(WordSequenceEncoder):
         with torch.inference_mode():
             weights = self._read(*self.collate(prepared, np.arange(len(prepared))))[1]
         self.train(was_training)
-        split = split_words(WORDS["all"], lowercase=self.options.lowercase)
+        split = split_words(lowercase=self.options.lowercase)
         texts = [split(text.partition(BETWEEN)[0])[: self.options.max_tokens] for text in read_texts(inputs)]
         return [list(zip(words, row.tolist(), strict=False)) for words, row in zip(texts, weights, strict=True)]
 

@@ -4,11 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-__all__ = ["WORDS", "read_texts", "split_words"]
+__all__ = ["read_texts", "split_words"]
 
-# Runs of letters, digits and underscores: of any length for sequences of words, of two and more for bags of them
-# (as in scikit-learn, where single letters carry little).
-WORDS = {"all": re.compile(r"\w+"), "long": re.compile(r"\w\w+")}
+WORD = re.compile(r"\w+")  # a run of letters, digits and underscores
 
 
 def read_texts(inputs: Any) -> Sequence[str]:
@@ -29,15 +27,15 @@ def read_texts(inputs: Any) -> Sequence[str]:
     return texts
 
 
-def split_words(pattern: re.Pattern[str], *, lowercase: bool) -> Callable[[str], list[str]]:
+def split_words(*, lowercase: bool) -> Callable[[str], list[str]]:
     """Return the function that splits a text into its words.
 
     Examples
     --------
-    >>> split_words(WORDS["all"], lowercase=True)("Type-2 diabetes, BMI > 30.")
+    >>> split_words(lowercase=True)("Type-2 diabetes, BMI > 30.")
     ['type', '2', 'diabetes', 'bmi', '30']
     """
-    return (lambda text: pattern.findall(text.lower())) if lowercase else pattern.findall
+    return (lambda text: WORD.findall(text.lower())) if lowercase else WORD.findall
 
 
 def _short(value: Any) -> str:

@@ -13,10 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
+from labelproof.encoders.model_files import read_json, read_text
 from labelproof.encoders.options import check_flag, check_path, hold_whole_numbers
 from labelproof.encoders.pretrained import PretrainedEncoder, PretrainedOptions
 from labelproof.encoders.rows import RaggedRows, ragged
-from labelproof.encoders.texts import WORDS, read_texts, split_words
+from labelproof.encoders.texts import read_texts, split_words
 from labelproof.encoders.vector_files import read_matrix_file, read_word_vectors
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.arguments import check_choice, whole_number
@@ -114,7 +115,7 @@ class StaticEncoder(PretrainedEncoder):
         return ragged(islice(row, self.options.max_tokens) for row in rows)
 
     def _by_words(self, texts: Sequence[str]) -> Iterator[list[int]]:
-        words = split_words(WORDS["all"], lowercase=self.options.lowercase)
+        words = split_words(lowercase=self.options.lowercase)
         numbers = {word: number for number, word in enumerate(self.tokens)}
         return ([numbers[word] for word in words(text) if word in numbers] for text in texts)
 
@@ -156,7 +157,7 @@ def _read_tokenizer(path: Path, n_vectors: int) -> Any:
     need("tokenizers", "the static encoder")
     from tokenizers import Tokenizer
 
-    content = _text(path)
+    content = read_text(path)
     try:
         tokenizer = Tokenizer.from_str(content)
     except Exception as error:  # the type that the tokenizers package raises
@@ -177,20 +178,8 @@ def _matrix_of(folder: Path) -> Path:
     return files[0]
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ModelFormatError(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise ModelFormatError(f"{path}: expected text in UTF-8, got {error}") from error
-
-
 def _read_words(path: Path, n_words: int) -> tuple[str, ...]:
-    try:
-        words = json.loads(_text(path))
-    except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path}: expected JSON, got {error}") from error
+    words = read_json(path)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ModelFormatError(f"{path}: expected a list of strings")
     if len(words) != n_words or len(set(words)) != n_words:

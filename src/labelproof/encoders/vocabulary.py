@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.encoders.model_files import read_json
 from labelproof.errors import ModelFormatError
 
 __all__ = ["Vocabulary"]
@@ -92,12 +93,7 @@ class Vocabulary:
     def load(cls, folder: Path, n_terms: int) -> "Vocabulary":
         """Read vocabulary.json, which must hold this many terms."""
         path = Path(folder) / _FILE
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise ModelFormatError(f"{path}: no such file") from error
-        except (OSError, ValueError, RecursionError) as error:
-            raise ModelFormatError(f"{path}: expected JSON, got {error}") from error
+        content = read_json(path)
         fault = _fault(content, n_terms)
         if fault:
             raise ModelFormatError(f"{path}: expected {fault}")

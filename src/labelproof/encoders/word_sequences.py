@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from labelproof.encoders.encoder import Encoder
 from labelproof.encoders.options import check_dropout, check_flag, check_path, hold_whole_numbers
 from labelproof.encoders.rows import RaggedRows, ragged
-from labelproof.encoders.texts import WORDS, read_texts, split_words
+from labelproof.encoders.texts import read_texts, split_words
 from labelproof.encoders.vector_files import read_word_vectors
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.errors import ModelFormatError
@@ -92,7 +92,7 @@ class WordSequenceEncoder(Encoder):
 
     @classmethod
     def _learn(cls, inputs: Any, options: WordSequenceOptions) -> Self:
-        words = split_words(WORDS["all"], lowercase=options.lowercase)
+        words = split_words(lowercase=options.lowercase)
         documents = (words(text)[: options.max_tokens] for text in read_texts(inputs))
         vocabulary = Vocabulary.learned(documents, most=options.max_words, least_frequency=options.min_df)
         encoder = cls(options, vocabulary)
@@ -113,7 +113,7 @@ class WordSequenceEncoder(Encoder):
 
     def word_numbers(self) -> Callable[[str], list[int]]:
         """Return the function that gives the numbers of a text's words, cut off at ``max_tokens``."""
-        words = split_words(WORDS["all"], lowercase=self.options.lowercase)
+        words = split_words(lowercase=self.options.lowercase)
         numbers = self.vocabulary.numbers(first=UNKNOWN + 1)
         return lambda text: [numbers.get(word, UNKNOWN) for word in islice(words(text), self.options.max_tokens)]
 

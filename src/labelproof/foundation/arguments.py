@@ -26,7 +26,7 @@ def whole_number(name: str, value: SupportsIndex, *, minimum: int) -> int:
     return number
 
 
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> None:
     """Refuse a value that is none of the choices.
 
     Examples
@@ -36,7 +36,7 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     ValueError: average must be 'macro' or 'micro', got 'mean'
     """
     known = list(choices)
-    if not isinstance(value, str) or value not in known:
+    if not isinstance(value, str | None) or value not in known:
         words = [repr(choice) for choice in known]
         expected = " or ".join(words) if len(words) <= 2 else f"one of {', '.join(words)}"
         raise ValueError(f"{name} must be {expected}, got {value!r}")

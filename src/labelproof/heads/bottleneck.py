@@ -15,7 +15,7 @@ __all__ = ["BottleneckHead"]
 class BottleneckHead(nn.Module):
     """Project to d features, then a linear layer: ``logits = projection(e) @ weight.T (+ bias)``.
 
-    With d below n_labels most label combinations cannot be predicted, whatever the input: `labelproof.verify` says
+    With d far below n_labels most label combinations cannot be predicted, whatever the input: `labelproof.verify` says
     which.
 
     Parameters

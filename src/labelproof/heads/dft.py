@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from labelproof.foundation.arguments import whole_number
+from labelproof.foundation.arguments import check_choice, whole_number
 from labelproof.heads.cyclic import CyclicHead
 from labelproof.heads.fixed import is_recorded
 from labelproof.heads.guarantee import Guarantee
@@ -88,8 +88,7 @@ class DFTHead(CyclicHead):
         device: Any = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if nodes not in ("fast", "paper", "learned"):
-            raise ValueError(f"nodes must be 'fast', 'paper' or 'learned', got {nodes!r}")
+        check_choice("nodes", nodes, ("fast", "paper", "learned"))
         if path not in ("auto", "fft", "split", "dense") or (nodes == "learned" and path in ("fft", "split")):
             raise ValueError(
                 f"path must be 'auto', 'dense', or for nodes that are not learned 'fft' or 'split', got {path!r}"

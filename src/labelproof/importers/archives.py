@@ -1,6 +1,5 @@
 """Zip files of unknown origin: what they say that they hold, before anything is unpacked."""
 
-import math
 import os
 import struct
 import zipfile
@@ -10,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-
-from labelproof.foundation.array_files import MAX_BYTES
+from labelproof.errors import DataFormatError
+from labelproof.foundation.array_files import MAX_BYTES, read_form
 
 __all__ = ["open_zip", "refuse_bombs", "refuse_false_arrays"]
 
@@ -80,11 +78,7 @@ def _check_inner(stream: IO[bytes]) -> None:
 
 
 def _check_header(stream: IO[bytes], size: int, name: str) -> None:
-    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
-        shape, _, dtype = read[np.lib.format.read_magic(stream)](stream)
-    except (ValueError, KeyError, EOFError, OSError) as error:
-        raise ValueError(f"expected an array in {name}, got a damaged one") from error
-    expected = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject or min(shape, default=0) < 0 or expected != size - stream.tell():
-        raise ValueError(f"expected {expected} bytes for shape {shape} in {name}, got {size - stream.tell()}")
+        read_form(stream, size, name)
+    except DataFormatError as error:
+        raise ValueError(str(error)) from error

@@ -9,15 +9,19 @@ from itertools import pairwise
 
 from labelproof.importers.tensors import Tensors, shown
 
-__all__ = ["ASK", "bias_key", "choose_weight"]
+__all__ = ["ASK", "UnclearLayerError", "bias_key", "choose_weight"]
 
-ASK = "say which with weight_key (--weight-key)"
+ASK = "say which with weight_key="
 HEADS = {"classifier", "score", "out_proj", "head", "heads", "fc", "_fc", "classification_head", "logits_proj"}
 WEAK_HEADS = {"output", "output_layer", "final", "last_linear", "linear", "out", "third_linear"}
 WEAK_HEADS |= {"labelwise_linear_output"}
 WRAPPERS = {"module", "model", "net", "network", "base_model", "_orig_mod"}
 LAST = ("out_proj", "linear_out", "output", "out", "classifier", "head", "linear", "fc")
 LABELWISE = re.compile(r"(^|\.)(U|Q|second_linear)\.weight$|(?i:label_?wise|label_attention|lwan|laat)")
+
+
+class UnclearLayerError(ValueError):
+    """Which of several matrices is the output layer cannot be told; the number of labels may tell."""
 
 
 def choose_weight(
@@ -125,7 +129,7 @@ def _found(tensors: Tensors, n_labels: int | None) -> str:
     fitting = [key for key in candidates if tensors[key].shape[0] == n_labels]
     candidates = fitting if len(fitting) == 1 else candidates
     if len(candidates) > 1:
-        raise ValueError(f"expected one output layer, got {shown(tensors, candidates)}: {ASK}")
+        raise UnclearLayerError(f"expected one output layer, got {shown(tensors, candidates)}: {ASK}")
     return candidates[0]
 
 
@@ -186,7 +190,7 @@ def _unnamed(tensors: Tensors, n_labels: int | None) -> str:
         raise ValueError("found a language model's lm_head, which gives one word after another, and no output layer")
     if not matrices:
         raise ValueError("found no linear layer: expected a weight of shape (n_labels, n_features)")
-    raise ValueError(f"found no layer of an output layer's usual name among {_listed(tensors)}: {ASK}")
+    raise UnclearLayerError(f"found no layer of an output layer's usual name among {_listed(tensors)}: {ASK}")
 
 
 def _listed(tensors: Tensors) -> str:

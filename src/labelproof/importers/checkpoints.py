@@ -110,8 +110,8 @@ def _refuse_twins(states: Mapping[str, Mapping[str, StoredTensor]]) -> None:
         shapes = frozenset((name, tensor.shape) for name, tensor in state.items())
         if shapes in seen:
             raise ValueError(
-                f"expected one model, got {seen[shapes]} and {entry} with the same tensors: say which with weight_key "
-                f"(--weight-key), such as {entry}.{next(iter(state))}"
+                f"expected one model, got {seen[shapes]} and {entry} with the same tensors: say which with "
+                f"weight_key=, such as {entry}.{next(iter(state))}"
             )
         seen[shapes] = entry
 

@@ -25,7 +25,7 @@ from labelproof.importers.token_names import read_token_names
 __all__ = ["read_vocabulary"]
 
 TASKS = ("ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "WithLMHead")
-ASK = "say which tensor with weight_key (--weight-key)"
+ASK = "say which tensor with weight_key="
 _MASKED = ("ForMaskedLM", "ForPreTraining")
 _HEADS = (
     *("lm_head", "embed_out", "lm_head.decoder", "cls.predictions.decoder", "cls.predictions", "vocab_projector"),

@@ -88,6 +88,11 @@ class ImportedLayer:
     notes: tuple[str, ...] = ()
 
     @property
+    def can_run(self) -> bool:
+        """Whether features can be computed here, from inputs of a known kind."""
+        return self.features is not None and self.reads is not None
+
+    @property
     def n_labels(self) -> int:
         """Number of labels."""
         return int(self.weight.shape[0])

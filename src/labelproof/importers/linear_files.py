@@ -41,7 +41,7 @@ def layer_of_sparse(matrix: Any, name: str, *, bias: Array | None, n_labels: int
     if known is None or rows == columns:
         raise ValueError(
             f"expected to know which side of the sparse {rows}×{columns} matrix is the labels: "
-            "give n_labels or a bias (--bias), or save a dense array of shape (n_labels, n_features)"
+            "give bias= (or n_labels, in Python), or save a dense array of shape (n_labels, n_features)"
         )
     if known not in (rows, columns):
         raise ValueError(f"expected {known} rows or columns, one for each label, got a {rows}×{columns} matrix")

@@ -85,7 +85,7 @@ def _weight_key(arrays: dict[str, Any], weight_key: str | None) -> str:
     usual = [key for key in WEIGHTS if key in arrays]
     matrices = [key for key, array in arrays.items() if array.ndim > 1 and array.dtype.kind == "f"]
     if len(matrices) > 1 and (len(usual) != 1 or arrays[usual[0]].ndim != 2):
-        raise ValueError(f"expected one matrix, got {listed}: say which with weight_key (--weight-key)")
+        raise ValueError(f"expected one matrix, got {listed}: say which with weight_key=")
     if not usual and not matrices:
         raise ValueError(f"expected an array 'weight' or 'W' of shape (n_labels, n_features), got {listed or 'none'}")
     return (usual or matrices)[0]

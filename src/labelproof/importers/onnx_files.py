@@ -100,7 +100,7 @@ def _found(graph: _Graph, weight_key: str | None) -> _Found:
         names = ", ".join(f"{name} (weight {layer.weight})" for name, layer in found.items())
         raise ValueError(
             f"expected one output, or one called logits, got {len(outputs)}, and of linear layers {names}: "
-            "say which with weight_key (--weight-key)"
+            "say which with weight_key="
         )
     return next(iter(found.values()))
 

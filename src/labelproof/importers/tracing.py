@@ -48,10 +48,9 @@ _KEEPS_BOUNDS_NAMES = {"dropout", "flatten", "view", "reshape", "squeeze", "unsq
 _KEEPS_BOUNDS_NAMES |= {"getitem", "to", "float", "double", "half", "detach", "clone", "select", "permute", "transpose"}
 _KEEPS_BOUNDS_NAMES |= {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "max_pool1d"}
 _KEEPS_BOUNDS_NAMES |= {"max_pool2d", "amin"}
-# What leaves a vector of features as it is, or takes one of several.
+# What leaves a vector as it is at inference: one of features, or of logits.
+_KEEPS_VECTORS = (nn.Dropout, nn.Identity)
 _KEEPS_VECTORS_NAMES = {"dropout", "to", "float", "double", "half", "contiguous", "detach", "clone"}
-_KEEPS_LABELS = (nn.Dropout, nn.Identity)
-_KEEPS_LABELS_NAMES = {"dropout", "to", "float", "double", "half", "contiguous", "detach", "clone"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def traced_output(module: nn.Module) -> TracedOutput | None:
     what = type(parts[str(node.target)]).__name__ if node.op == "call_module" else _name(node) or str(node.target)
     raise ValueError(
         f"expected the output of a linear layer, got that of {what}: if the labels of a linear layer "
-        "share one feature vector all the same, say which with weight_key (--weight-key)"
+        "share one feature vector all the same, say which with weight_key="
     )
 
 
@@ -130,7 +129,7 @@ def _before_final_activation(graph: fx.Graph, parts: dict[str, nn.Module]) -> tu
         part = parts.get(str(output.target)) if output.op == "call_module" else None
         name = _name(output)
         is_softmax = isinstance(part, nn.Softmax | nn.LogSoftmax) or name in ("softmax", "log_softmax")
-        passes = isinstance(part, (*_KEEPS_LABELS, nn.Sigmoid)) or name in _KEEPS_LABELS_NAMES | {"sigmoid"}
+        passes = isinstance(part, (*_KEEPS_VECTORS, nn.Sigmoid)) or name in _KEEPS_VECTORS_NAMES | {"sigmoid"}
         if not (is_softmax or passes):
             return output, softmax
         softmax, output = softmax or is_softmax, _input(output)
@@ -176,7 +175,7 @@ def _keeps_vectors(node: fx.Node, part: nn.Module | None, name: str) -> bool:
     if name == "getitem":
         index = node.args[1]
         return isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None) and isinstance(index[1], int)
-    return name in _KEEPS_VECTORS_NAMES or isinstance(part, nn.Dropout | nn.Identity)
+    return name in _KEEPS_VECTORS_NAMES or isinstance(part, _KEEPS_VECTORS)
 
 
 def _after_norm_module(part: nn.Module) -> Before:

@@ -216,7 +216,7 @@ class CodeHead(FixedHead):
 class BottleneckHead(ProjectedHead):
     """Project to d features, then a linear layer; the twin of `labelproof.BottleneckHead`.
 
-    With d below n_labels most label combinations cannot be predicted, whatever the input: `labelproof.verify` says
+    With d far below n_labels most label combinations cannot be predicted, whatever the input: `labelproof.verify` says
     which.
 
     Parameters

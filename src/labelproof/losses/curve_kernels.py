@@ -2,7 +2,8 @@
 """Compiled loops over float32 logits for the losses of `curves`: Hill, self-paced correction, asymmetric polynomial.
 
 Arrays are those of `kernels`. Each tile is taken once as positives and once as negatives, and the two are mixed by the
-targets. A logit that is far off has a probability of exactly 0 or 1, by which its limited loss is multiplied in slopes.
+targets; for self-paced correction of targets that are 0 or 1 each logit is taken once. A logit that is far off has a
+probability of exactly 0 or 1, by which its limited loss is multiplied in slopes.
 """
 
 import numpy as np
@@ -55,6 +56,7 @@ def _curve(
     Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, start, stop
 ):  # pragma: no cover - compiled
     n_labels, masked = Z.shape[1], known.shape[0] > 0
+    is_paced = int(rates[0]) == SELF_PACED and rates[1] == rates[2]
     row, work = np.zeros(0 if Y.shape[0] > 0 else n_labels, np.float32), np.empty(4 * TILE, np.float32)
     filled = np.empty(TILE, np.float32)
     for i in range(start, stop):
@@ -68,7 +70,7 @@ def _curve(
             if masked:
                 fill_unknown(z, known[i, a:b], ZERO, filled)
                 z = filled[: b - a]
-            if int(rates[0]) == SELF_PACED and rates[1] == rates[2] and _are_zeros_and_ones(y[a:b]):
+            if is_paced and (Y.shape[0] == 0 or _are_zeros_and_ones(y[a:b])):
                 _self_paced(z, y[a:b], rates, positive[a:b], negative[a:b], work)
             else:
                 _both_parts(z, rates, work)

@@ -10,7 +10,7 @@ from labelproof.metrics import kernels
 from labelproof.metrics.arguments import FloatArray, Labels, read_labels, read_weight, require_same_shape
 from labelproof.metrics.documentation import documented
 
-__all__ = ["Counts", "count", "count_both", "count_examples", "without_rounding"]
+__all__ = ["Counts", "count", "count_both", "count_examples", "read_pair", "without_rounding"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def count(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> Counts:
     >>> count([[1, 0], [1, 1]], [[1, 1], [0, 1]]).tp.tolist()
     [1.0, 1.0]
     """
-    return count_both(*_read_pair(y_true, y_pred), sample_weight=sample_weight)[0]
+    return count_both(*read_pair(y_true, y_pred), sample_weight=sample_weight)[0]
 
 
 @documented
@@ -85,7 +85,7 @@ def count_examples(y_true: Any, y_pred: Any) -> Counts:
     >>> count_examples([[1, 0], [1, 1]], [[1, 1], [0, 1]]).fp.tolist()
     [1.0, 0.0]
     """
-    return count_both(*_read_pair(y_true, y_pred))[1]
+    return count_both(*read_pair(y_true, y_pred))[1]
 
 
 def count_both(true: Labels, pred: Labels, *, sample_weight: Any = None) -> tuple[Counts, Counts]:
@@ -108,7 +108,8 @@ def without_rounding(difference: FloatArray, total: npt.ArrayLike) -> FloatArray
     return np.where(difference <= 1e-12 * np.asarray(total), 0.0, difference)
 
 
-def _read_pair(y_true: Any, y_pred: Any) -> tuple[Labels, Labels]:
+def read_pair(y_true: Any, y_pred: Any) -> tuple[Labels, Labels]:
+    """Read true and predicted labels, which must have one shape."""
     true, pred = read_labels(y_true, "y_true"), read_labels(y_pred, "y_pred")
     require_same_shape(true.shape, pred.shape, "y_pred")
     return true, pred

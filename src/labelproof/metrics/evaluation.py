@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from labelproof.foundation.arguments import whole_number
+from labelproof.foundation.arguments import check_choice, whole_number
 from labelproof.metrics.arguments import read_shape
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.coverage import group_errors, set_coverage
@@ -64,8 +64,7 @@ def evaluate(
     >>> values["micro-f1"], values["precision@1"], values["macro-auroc"]
     (0.6666666666666666, 1.0, 0.5)
     """
-    if scores not in _SCALES:
-        raise ValueError(f"scores must be one of {', '.join(map(repr, _SCALES))}, got {scores!r}")
+    check_choice("scores", scores, _SCALES)
     n_labels = read_shape(y_true, "y_true")[1]
     ks = tuple(k for k in (whole_number("ks", k, minimum=1) for k in ks) if k <= n_labels)
     batch = Batch(y_true, y_pred=y_pred, y_score=y_score, sample_weight=sample_weight)

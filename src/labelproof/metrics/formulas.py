@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.metrics.arguments import FloatArray
 from labelproof.metrics.counts import Counts
 
@@ -176,9 +177,7 @@ def paper_weighted_f1(counts: Counts, *, zero_division: float = 0.0) -> FloatArr
 def read_average(average: str | None, *, samples: bool = True) -> str | None:
     """Refuse an average that is none of "micro", "macro", "weighted", "samples" or None."""
     known = get_args(Average) if samples else get_args(Average)[:3]
-    if average is not None and average not in known:
-        names = ", ".join(f'"{name}"' for name in known)
-        raise ValueError(f"average must be one of {names} or None, got {average!r}")
+    check_choice("average", average, (*known, None))
     return average
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from labelproof.foundation.arguments import check_choice
 from labelproof.metrics import formulas
-from labelproof.metrics.arguments import FloatArray, Labels, read_labels, read_weight, require_same_shape
-from labelproof.metrics.counts import count, count_both
+from labelproof.metrics.arguments import FloatArray, read_weight
+from labelproof.metrics.counts import count, count_both, read_pair
 from labelproof.metrics.documentation import documented
 
 __all__ = [
@@ -199,7 +200,7 @@ def exact_match_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) ->
     >>> exact_match_score([[1, 0], [1, 1]], [[1, 1], [1, 1]])
     0.5
     """
-    true, pred = _read_pair(y_true, y_pred)
+    true, pred = read_pair(y_true, y_pred)
     _, examples = count_both(true, pred)
     weight = read_weight(sample_weight, true.shape[0])
     right = (examples.fp + examples.fn == 0).astype(np.float64)
@@ -263,14 +264,12 @@ def sigmoidf1_paper_f1_score(
     >>> sigmoidf1_paper_f1_score(y_true, y_pred, paper_average="macro") == f1_score(y_true, y_pred, average="micro")
     True
     """
+    check_choice("paper_average", paper_average, ("macro", "micro", "weighted"))
     zero = formulas.read_zero_division(zero_division)
     if paper_average == "weighted":
         counts = count(y_true, y_pred, sample_weight=sample_weight)
         return float(formulas.paper_weighted_f1(counts, zero_division=zero))
-    ours = {"macro": "micro", "micro": "macro"}
-    if paper_average not in ours:
-        raise ValueError(f'paper_average must be "macro", "micro" or "weighted", got {paper_average!r}')
-    average = ours[paper_average]
+    average = {"macro": "micro", "micro": "macro"}[paper_average]
     return float(f1_score(y_true, y_pred, average=average, zero_division=zero, sample_weight=sample_weight))
 
 
@@ -285,7 +284,7 @@ def score_sets(
     """Average a formula over the counts of label sets, as every function of this module does."""
     formulas.read_average(average)
     zero = formulas.read_zero_division(zero_division)
-    true, pred = _read_pair(y_true, y_pred)
+    true, pred = read_pair(y_true, y_pred)
     labels, examples = count_both(true, pred, sample_weight=sample_weight)
     if average == "samples":
         values = formulas.average_counts(formula, examples, average=None, zero_division=zero)
@@ -293,9 +292,3 @@ def score_sets(
         return float(formulas.mean_of_defined(values, weight, zero_division=np.nan))
     result = formulas.average_counts(formula, labels, average=average, zero_division=zero)
     return result if average is None else float(result)
-
-
-def _read_pair(y_true: Any, y_pred: Any) -> tuple[Labels, Labels]:
-    true, pred = read_labels(y_true, "y_true"), read_labels(y_pred, "y_pred")
-    require_same_shape(true.shape, pred.shape, "y_pred")
-    return true, pred

@@ -22,6 +22,7 @@ __all__ = ["Region", "draw_arrangement", "draw_on", "regions"]
 Floats = npt.NDArray[np.float64]
 THIN = 1e-12  # of the box's area
 MOST_LABELS = 40
+FRAME = 1.16  # what is drawn, by the box: the names of the lines are outside of it
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "parse_math": False}
 COLOURS = ("#cfe0f3", "#fbe3c8", "#d3ecd5", "#f6d5d5", "#e2d8f0", "#e9e2d4", "#d5eef0", "#f3e9b9")
 
@@ -49,8 +50,10 @@ class Region:
 
     @property
     def centroid(self) -> Floats:
-        """The mean of the corners."""
-        found: Floats = self.corners.mean(axis=0)
+        """The centre of gravity."""
+        after = np.roll(self.corners, -1, axis=0)
+        crossed = self.corners[:, 0] * after[:, 1] - after[:, 0] * self.corners[:, 1]  # twice the triangles to 0
+        found: Floats = crossed @ (self.corners + after) / (3 * crossed.sum())
         return found
 
 
@@ -165,12 +168,14 @@ def draw_on(
                 )
             )
             axes.plot(*center, ".", color="0.35", markersize=3)
-    for region in found:
-        axes.text(*region.centroid, _written(region.labels, names, inside), **CENTRED)
     _draw_lines(axes, lines, names, box)
-    axes.set(xlim=(-1.12 * box, 1.12 * box), ylim=(-1.12 * box, 1.12 * box), aspect="equal")
+    for i, region in enumerate(found):
+        behind = {"boxstyle": "square,pad=0.1", "facecolor": COLOURS[i % len(COLOURS)], "edgecolor": "none"}
+        axes.text(*region.centroid, _written(region.labels, names, inside), bbox=behind, **CENTRED)
+    axes.set(xlim=(-FRAME * box, FRAME * box), ylim=(-FRAME * box, FRAME * box), aspect="equal")
     axes.add_patch(Polygon(box * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), facecolor="none", edgecolor="0.6"))
     axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
+    axes.tick_params(length=0)  # a dash before the name of a line would look like a minus
     axes.set_xticks([-box, 0, box])
     axes.set_yticks([-box, 0, box])
 
@@ -189,7 +194,7 @@ def _draw_lines(axes: Any, lines: Floats, names: Sequence[str], box: float) -> N
         start, end = foot + reach[0] * along, foot + reach[1] * along
         axes.plot(*zip(start, end, strict=True), color="0.15", linewidth=1.3)
         axes.annotate("", end + 0.11 * box * normal, end, arrowprops={"arrowstyle": "->", "color": "0.15"})
-        axes.text(*(end + 0.06 * box * along), name, **CENTRED)
+        axes.text(*(end + 0.08 * box * along), name, **CENTRED)
 
 
 def _reach(foot: Floats, along: Floats, box: float) -> tuple[float, float] | None:

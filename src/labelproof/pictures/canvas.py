@@ -1,4 +1,4 @@
-"""A figure to draw on, without a window, and the file that it becomes: for pictures that are not here."""
+"""A figure of matplotlib without a window, and the file that it becomes: for drawings of your own."""
 
 from labelproof.foundation.figures import new_figure, save_figure
 

@@ -3,6 +3,7 @@
 Trusted code: the answer rests on the weights, the rule and the conflict alone. A *conflict* is a list of rows of
 `regions` whose only linear dependence has positive multipliers: no v satisfies all of them, for the weighted sum of the
 rows would be 0 > 0. The dependence is established by a float solve with a rigorous error bound, or by an exact one.
+More rows than there are columns and one have many dependences, of which `many_rows` judges one.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from labelproof.proof.labels import LabelSets
+from labelproof.proof.many_rows import is_surely_positive, nearest_dependence
 from labelproof.proof.regions import OutputLayer, exact_row, integers
 from labelproof.proof.rounding import relative_error, row_exponents, times_power_of_two
 
@@ -23,6 +25,8 @@ __all__ = ["conflict_faults", "exact_multipliers"]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 PANEL = 64  # columns of a triangle that are multiplied at a time, without the zeros beside it
+ROWS_A_COLUMN = 4  # that a conflict may have
+NUMBERS_AT_ONCE = 2**15  # that are scaled together: they stay in the processor's cache
 
 
 def conflict_faults(
@@ -72,6 +76,10 @@ def _faults(
         for start in range(0, len(which), at_once):
             some = which[start : start + at_once]
             systems = _float_systems(layer, sets.take(some), np.array([conflicts[i] for i in some]))
+            if size > layer.width + 1:
+                exact = zip(some, systems, strict=True) if _has_exact_offsets(layer) else ()
+                proven |= {i for i, system in exact if is_surely_positive(system)}
+                continue
             fit = [(i, system) for i, system in zip(some, systems, strict=True) if system.shape[1] == size - 1]
             if fit:
                 certain = _positive_dependence(np.stack([system for _, system in fit]))
@@ -82,15 +90,18 @@ def _faults(
         if not may_solve(len(rows)):
             faults[i] = "expected rows whose dependence floats can tell, got others, and no time for an exact solve"
         elif exact_multipliers(layer, sets[i], rows) is None:
-            faults[i] = "expected rows with one linear dependence, of positive multipliers, got none"
+            kind = "one linear dependence" if len(rows) <= layer.width + 1 else "a nearest dependence"
+            faults[i] = f"expected rows with {kind}, of positive multipliers, got none"
     return faults
 
 
 def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | None:
     numbers = rows.tolist()
-    if not 1 <= len(numbers) <= layer.width + 1:
-        return f"expected a conflict of 1 to {layer.width + 1} rows, got {len(numbers)}"
-    extra = {number for number in numbers if not 0 <= number < layer.n_labels}
+    most = ROWS_A_COLUMN * (layer.d + 3)
+    if not 1 <= len(numbers) <= most:
+        return f"expected a conflict of 1 to {most} rows, got {len(numbers)}"
+    n = layer.n_labels
+    extra = {number for number in numbers if not 0 <= number < n}
     if not all(map(lt, numbers, numbers[1:])) or (extra and not extra <= set(layer.extra_rows())):
         return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):
@@ -103,28 +114,44 @@ def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> l
 
     They are NaN where that cannot be. Columns that are zero in all rows are left out: they ask nothing of multipliers.
     """
-    d, n = layer.d, layer.n_labels
-    floats = np.zeros((*conflicts.shape, layer.width))
-    labels = np.minimum(conflicts, n - 1)
-    floats[..., :d] = layer.weight[labels]
-    if layer.offset is not None:
-        floats[..., d] = layer.offset[labels]
-    if layer.has_threshold:
-        floats[..., -1] = -1.0
-    is_active = np.zeros(n, dtype=np.bool_)
-    for system, rows, active in zip(floats, labels, sets, strict=True):
+    n, width = layer.n_labels, layer.width
+    signs, is_active = np.empty(conflicts.shape), np.zeros(n, dtype=np.bool_)
+    for some, rows, active in zip(signs, np.minimum(conflicts, n - 1), sets, strict=True):
         is_active[active] = True
-        system *= np.where(is_active[rows], 1.0, -1.0)[:, None]
+        some[:] = np.where(is_active[rows], 1.0, -1.0)
         is_active[active] = False
-    for i, place in np.argwhere(conflicts >= n).tolist():
-        floats[i, place] = _extra_row(layer, int(conflicts[i, place]) - n)
-    flat = floats.reshape(-1, layer.width)
-    exponents = row_exponents(flat)[:, None]
-    scaled = times_power_of_two(flat, -exponents)
-    np.copyto(scaled, np.nan, where=times_power_of_two(scaled, exponents) != flat)
+    floats = np.empty((*conflicts.shape, width))
+    flat, step = floats.reshape(-1, width), max(16, NUMBERS_AT_ONCE // width)
+    for start in range(0, len(flat), step):
+        part = slice(start, start + step)
+        flat[part] = _scaled_rows(layer, conflicts.reshape(-1)[part], signs.reshape(-1, 1)[part])
     used = (floats != 0).any(axis=1)
-    systems = zip(scaled.reshape(floats.shape), used, used.all(axis=1).tolist(), strict=True)
+    systems = zip(floats, used, used.all(axis=1).tolist(), strict=True)
     return [system if all_used else system[:, columns] for system, columns, all_used in systems]
+
+
+def _scaled_rows(layer: OutputLayer, numbers: Indices, signs: Floats) -> Floats:
+    """Return rows of the system, labels with signs, each times a power of two; NaN for numbers that this rounds."""
+    d, n = layer.d, layer.n_labels
+    labels = np.minimum(numbers, n - 1)
+    rows = np.zeros((len(numbers), layer.width))
+    rows[:, :d] = layer.weight[labels]
+    if layer.offset is not None:
+        rows[:, d] = layer.offset[labels]
+    if layer.has_threshold:
+        rows[:, -1] = -1.0
+    rows *= signs
+    for place in np.flatnonzero(numbers >= n).tolist():
+        rows[place] = _extra_row(layer, int(numbers[place]) - n)
+    exponents = row_exponents(rows)[:, None]
+    scaled = times_power_of_two(rows, -exponents)
+    np.copyto(scaled, np.nan, where=times_power_of_two(scaled, exponents) != rows)
+    return scaled
+
+
+def _has_exact_offsets(layer: OutputLayer) -> bool:
+    """Return whether floats hold every b − θ, so that rounding cannot change the power of two that scales a row."""
+    return layer.offset_error is None or not layer.offset_error.any()
 
 
 def _extra_row(layer: OutputLayer, kind: int) -> Floats:
@@ -252,10 +279,13 @@ def _factor(K: Floats) -> Floats:
 
 
 def exact_multipliers(layer: OutputLayer, active: Indices, rows: Indices) -> list[Fraction] | None:
-    """Return the positive multipliers, unique up to scale, of a conflict's rows, or None if there are none."""
+    """Return the positive multipliers of a conflict's rows, up to scale, or None if there are none."""
     scaled = [integers(exact_row(layer, row, active)) for row in rows.tolist()]
-    columns = flint.fmpz_mat([list(column) for column in zip(*(row for row, _ in scaled), strict=True)])
-    dependence = _only_dependence(columns)
+    if len(rows) > layer.width + 1:
+        dependence = nearest_dependence([row for row, _ in scaled])
+    else:
+        columns = flint.fmpz_mat([list(column) for column in zip(*(row for row, _ in scaled), strict=True)])
+        dependence = _only_dependence(columns)
     if dependence is None or not (min(dependence) > 0 or max(dependence) < 0):
         return None
     return [abs(value) * denominator for value, (_, denominator) in zip(dependence, scaled, strict=True)]

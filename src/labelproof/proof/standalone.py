@@ -24,7 +24,9 @@ domain. What can be proven of A:
     high j      high_j·s − x_j ≥ 0                           for each finite bound
 
 A conflict names some of them, one strict at least, that have numbers λ > 0 with Σ λ_r row_r = 0, and no other
-dependence. The inequalities, added up with these λ, read 0 > 0. So no x gives A.
+dependence. The inequalities, added up with these λ, read 0 > 0. So no x gives A. More rows than v has numbers, and one,
+have many dependences: then λ is the one nearest to (1, …, 1) once each row is over a power of two, the least that
+exceeds its numbers.
 
 A conflict may also bring numbers λ > 0 for rows of labels, and of the sum. Added up they read p·x + β·s − 0·τ ≥ 0, and
 > 0 with a strict row among them. No x of the domain gives A if p·x + β is below that for all of them, and it is at most
@@ -115,6 +117,11 @@ class Layer:
 
     balls: Sequence[tuple[int, int, Fraction, Sequence[Fraction]]] = ()  # first feature, end, radius, centre
 
+    @cached_property
+    def has_scale(self) -> bool:
+        """Return whether anything depends on s: offsets, bounds other than 0, or a sum."""
+        return self.rule == "sparsemax" or self.has_offset or any([*self.balls, *self.low, *self.high])
+
     def coefficients(self, i: int) -> list[int]:
         """Return z_i − τ over (x, s, τ), times ``unit``."""
         return [*self.weight[i], self.offset[i], 0 if self.rule == "sigmoid" else -self.unit]
@@ -196,7 +203,7 @@ def _integers(numbers: Iterable[float | Fraction]) -> tuple[list[int], int]:
 
 def conflict_fault(layer: Layer, active: frozenset[int], numbers: Sequence[int]) -> str | None:
     """Return None if the rows of these numbers contradict each other, else what is wrong."""
-    n_labels, most = len(layer.weight), len(layer.low) + 3
+    n_labels, most = len(layer.weight), 4 * (len(layer.low) + 3)
     if not 1 <= len(numbers) <= most or any(a >= b for a, b in pairwise(numbers)):
         return f"its conflict is not an ascending list of 1 to {most} rows"
     if not any(r <= n_labels and (layer.ties == "open" or r in {n_labels, *active}) for r in numbers):
@@ -204,9 +211,15 @@ def conflict_fault(layer: Layer, active: frozenset[int], numbers: Sequence[int])
     rows = [system_row(layer, number, active) for number in numbers]
     if [] in rows:
         return "its conflict names a row that the system does not have"
-    multipliers = only_dependence(rows)
-    if multipliers is None or not min(multipliers) > 0:
-        return "its conflict's rows have not one linear dependence, of positive multipliers"
+    if len(rows) > len(layer.low) + layer.has_scale + (layer.rule != "sigmoid") + 1:
+        rows = [whole_row(layer, number, active) for number in numbers]
+        multipliers = nearest_dependence(rows)
+        if multipliers is None or not min(multipliers) > 0:
+            return "its conflict's rows have no nearest dependence, of positive multipliers"
+    else:
+        multipliers = only_dependence(rows)
+        if multipliers is None or not min(multipliers) > 0:
+            return "its conflict's rows have not one linear dependence, of positive multipliers"
     if any(sum(map(mul, multipliers, column)) != 0 for column in zip(*rows, strict=True)):
         return "its conflict's rows have no linear dependence"
     return None
@@ -261,8 +274,8 @@ def whole_row(layer: Layer, number: int, active: frozenset[int]) -> list[int]:
     d, kind, row = len(layer.low), number - len(layer.weight), [0] * (len(layer.low) + 2)
     if kind < 0:
         row = [c if number in active else -c for c in layer.coefficients(number)]
-    elif kind == 0:  # without offsets, and bounds other than 0, nothing depends on s
-        row[d] = int(layer.rule == "sparsemax" or layer.has_offset or any([*layer.balls, *layer.low, *layer.high]))
+    elif kind == 0:
+        row[d] = int(layer.has_scale)
     elif kind <= 2 and layer.rule == "sparsemax":
         t, over = layer.temperature.as_integer_ratio()
         row = [t * sum(column) for column in zip(row, *map(layer.coefficients, active), strict=True)]
@@ -294,6 +307,27 @@ def only_dependence(rows: list[list[int]]) -> list[int] | None:
     for pivot, others in reversed(eliminated):
         multipliers = [-sum(map(mul, others, multipliers)) // pivot, *multipliers]
     return [before * m for m in multipliers]  # of which the last is positive
+
+
+def nearest_dependence(rows: list[list[int]]) -> list[int] | None:
+    """Return the integers λ with Σ λ_r rows_r = 0 nearest to (1, …, 1), up to a common positive factor.
+
+    Rows are compared over 2**length, where length is that of their largest number. Over that they form a matrix X;
+    λ = 1 − X z with Xᵀ X z = Xᵀ 1. None if its columns, but for those that are 0, depend on each other.
+    """
+    lengths = [max(map(abs, row)).bit_length() for row in rows]
+    shifts = [max(lengths) - length for length in lengths]
+    scaled = ([c << shift for c in row] for row, shift in zip(rows, shifts, strict=True))
+    columns = [column for column in zip(*scaled, strict=True) if any(column)]
+    gram = [[sum(map(mul, a, b)) for b in columns] for a in columns]
+    solution = only_dependence([*gram, [-sum(column) for column in columns]])
+    if solution is None:
+        return None
+    *z, q = solution  # of which q is positive
+    nearest = [q] * len(rows)
+    for factor, column in zip(z, columns, strict=True):
+        nearest = [number - factor * c for number, c in zip(nearest, column, strict=True)]
+    return [number << shift for number, shift in zip(nearest, shifts, strict=True)]
 
 
 def radius_fault(

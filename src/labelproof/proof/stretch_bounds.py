@@ -146,7 +146,12 @@ class StretchBounds:
 
     def conflict_faults(self, sets: LabelSets, conflicts: Sequence[Indices]) -> list[str | None]:
         """Return, for each set, None if its conflict proves that its stretch is infinite, else what is wrong."""
-        return conflict_faults(self.pinned, sets, conflicts)
+        most = self.pinned.width + 1
+        faults = conflict_faults(self.pinned, sets, conflicts)
+        for i, rows in enumerate(conflicts):
+            if len(rows) > most:
+                faults[i] = f"expected a conflict of 1 to {most} rows, got {len(rows)}"
+        return faults
 
 
 def are_predicted(

@@ -96,20 +96,22 @@ def search_block(
     capacity: int,
     most: int,
     share: float,
-    floor: float,
+    floor: Array,
     limit: float,
     max_steps: int,
+    points: Array,
 ) -> tuple[Array, ...]:
     """Search for every label set of a block, ``n_slots`` of them at a time.
 
     A slot holds one label set's working rows and state until it is decided, and then takes the next, which finds the
     hot rows there already. So the product that scores all rows is always one of a full batch of points. A label set has
-    ``max_steps`` in all. See `propose.search` for the arguments.
+    ``max_steps`` in all. It begins at its row of ``points``, which is where its point goes, and has its own ``floor``.
+    See `propose.search` for the arguments.
     """
     n_rows, m = A.shape
     n_sets = len(E)
     outcome, n_found, tight = np.empty(n_sets, np.int64), np.zeros(n_sets, np.int64), np.zeros(n_rows, np.int64)
-    points, multipliers, rows = np.zeros((n_sets, m)), np.zeros((n_sets, m + 1)), np.zeros((n_sets, m + 1), np.int64)
+    multipliers, rows = np.zeros((n_sets, m + 1)), np.zeros((n_sets, m + 1), np.int64)
     slots = (
         np.full(n_slots, -1),
         np.full(n_slots, -1),
@@ -139,9 +141,9 @@ def search_block(
         active_set_scratch(capacity, m),
     )
     given = (*map(plain, (A, A32T)), n_labels, *map(plain, (indptr, indices, hot, weak_zeros, E)))
-    limits = (most, share, floor, limit, max_steps)
+    limits = (most, share, plain(floor), limit, max_steps)
     fill_slots(*given, *limits, (outcome, points, rows, n_found, tight, multipliers), slots, scratch)
-    return outcome, points, rows, n_found, tight, multipliers
+    return outcome, rows, n_found, tight, multipliers
 
 
 @compiled(_nrt=False, error_model="numpy")
@@ -192,7 +194,7 @@ def fill_slots(
                     _turn_rows(indices[indptr[shown[k]] : indptr[shown[k] + 1]], hot_place, G[k])
                 owner[k] = i
                 shown[k] = i
-                floors[k] = floor
+                floors[k] = floor[i]
                 q[k] = 0
                 n_steps[k] = 0
                 for e in range(n_equal):

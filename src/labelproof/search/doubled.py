@@ -43,11 +43,7 @@ class DoubledRows:
         is_exact = layer.offset_error is None or not layer.offset_error.any()
         if not is_exact or (np.count_nonzero(bounds, axis=1) > 1).any() or len(system.fixed):
             return None
-        if (
-            system.rows.size > MOST_NUMBERS
-            or len(system.weak_zeros)
-            or (layer.rule == "sparsemax" and not layer.is_cone)
-        ):
+        if len(system.weak_zeros) or (layer.rule == "sparsemax" and not layer.is_cone):
             return None
         rows = np.concatenate([layer.weight, extra_columns(layer)], axis=1)
         exponents = (-np.frexp(system.norms[:n])[1] - system.row_exponents[:n])[:, None] - system.column_exponents

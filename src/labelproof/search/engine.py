@@ -56,6 +56,7 @@ class Prepared:
     system: SearchSystem
     doubled: DoubledRows
     extended: ExtendedRows
+    many_rows: bool = False  # whether conflicts may have more rows than they need
 
     @cached_property
     def floats(self) -> FloatRows:
@@ -63,11 +64,12 @@ class Prepared:
         return float_rows(self.layer)
 
 
-def prepare(layer: OutputLayer, deadline: float = inf) -> Prepared:
+def prepare(layer: OutputLayer, deadline: float = inf, *, many_rows: bool = False) -> Prepared:
     """Scale a layer's rows for search and proof; of sparse weights this makes dense copies."""
     layer = layer.dense()
     system = search_system(layer, deadline)
-    return Prepared(layer, system, DoubledRows(layer, system), ExtendedRows(layer, system))
+    many_rows = many_rows and (layer.offset_error is None or not layer.offset_error.any())
+    return Prepared(layer, system, DoubledRows(layer, system), ExtendedRows(layer, system), many_rows)
 
 
 def decide(
@@ -78,8 +80,11 @@ def decide(
     time_limit: float | None = None,
     advance: Callable[[int], None] = lambda _: None,
     prepared: Prepared | None = None,
+    many_rows: bool = False,
 ) -> list[Finding]:
     """Return proven evidence for every label set; ``advance`` is told how many sets each block has completed.
+
+    With ``many_rows`` conflicts of wide layers may have more rows than they need, which takes less time.
 
     The first block also finds the rows that matter most often, from which all others start; so the result does not
     depend on the number of threads.
@@ -100,7 +105,7 @@ def decide(
     if is_wide:
         return _decide_wide(layer, sets, n_jobs, time_limit, advance)
     with announcing_compilation(), one_blas_thread():
-        prepared = prepared or prepare(layer)
+        prepared = prepared or prepare(layer, many_rows=many_rows)
         settled = settle_together(prepared.layer, prepared.system, sets, time_limit)
         advance(len(settled))
         left = [i for i in range(len(sets)) if i not in settled]
@@ -181,7 +186,7 @@ def _decide_block(
     job: Prepared, sets: LabelSets, hot: Indices, time_limit: float | None
 ) -> tuple[list[Finding], npt.NDArray[np.int64]]:
     start = now()
-    guesses = search(job.layer, job.system, sets, hot, time_limit)
+    guesses = search(job.layer, job.system, sets, hot, time_limit, many_rows=job.many_rows)
     evidence = _prove(job, sets, guesses, time_left(time_limit, start, len(sets)))
     seconds = time_left(time_limit, start, len(sets))
     for i, known in enumerate(evidence):
@@ -214,6 +219,11 @@ def _escalate(
 ) -> Finding | None:
     """Decide one label set with ever more digits, at last exactly; None if the deadline passes before."""
     try:
+        if len(start) > job.system.width + 1:
+            fewer = _prove_few_rows(job, one, deadline)
+            if not fewer.reason:
+                return fewer
+            start = start[: job.system.width]
         if conflicts_weakly:
             boundary = _on_the_boundary(job, one, start, deadline)
             if not boundary.reason:
@@ -231,6 +241,14 @@ def _escalate(
 def _proven_exactly(job: Prepared, one: LabelSets, found: tuple[Fraction, ...] | Indices) -> Finding:
     """Prove what `settle` has found, which has taken far longer."""
     return _prove_witness(job, one, found) if isinstance(found, tuple) else _prove_conflict(job, one, found, inf)
+
+
+def _prove_few_rows(job: Prepared, one: LabelSets, deadline: float) -> Finding:
+    """Look for a conflict of as few rows as it needs, where one of many rows was not proven."""
+    places = job.system.sample.conflict(job.layer.n_labels, one[0])
+    if places is None:
+        return Finding(reason="no conflict of few rows was found")
+    return _prove_conflict(job, one, job.system.numbers[places], deadline)
 
 
 def _may_solve(seconds: float | None, n_rows: int) -> bool:

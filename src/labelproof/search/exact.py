@@ -30,7 +30,7 @@ SECONDS_OF_A_SOLUTION = 3e-8  # at least, for one equation; for n of them n³ as
 def float_witnesses(layer: OutputLayer, system: SearchSystem, sets: LabelSets, points: Floats) -> Floats:
     """Return the inputs (n, d) that points (n, width) of the search stand for."""
     d, exponents = layer.d, system.column_exponents
-    with np.errstate(all="ignore"):  # what overflows is no witness, and `proofs` says so
+    with np.errstate(all="ignore"):  # what overflows is no witness, and `proof` says so
         if layer.is_cone:
             sizes = np.frexp(points[:, :d])[1] - exponents[:d]
             largest = np.where(points[:, :d] != 0, sizes, -(2**20)).max(axis=1)

@@ -39,7 +39,7 @@ def decide_narrow_first(
     """Return proven evidence for every label set, as `decide` does."""
     which = _narrow_columns(layer)
     if not len(which):
-        return decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance)
+        return decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance, many_rows=True)
     found = decide(_held(layer, which), sets, n_jobs=n_jobs, time_limit=time_limit)
     _keep_conflicts(layer, sets, found)
     left = [i for i, one in enumerate(found) if one.point is None and one.conflict is None]

@@ -39,14 +39,20 @@ class Guesses:
     tight: npt.NDArray[np.int64]
 
 
-def hot_rows(tight: npt.NDArray[np.int64], most: int = 200) -> Indices:
+def hot_rows(tight: npt.NDArray[np.int64], most: int = 100) -> Indices:
     """Return the rows that were tight or in conflict most often, as places in `SearchSystem.rows`."""
     order = np.argsort(-tight, kind="stable")[:most]
     return order[tight[order] > 0]
 
 
 def search(
-    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float | None = None
+    layer: OutputLayer,
+    system: SearchSystem,
+    sets: LabelSets,
+    hot: Indices,
+    time_limit: float | None = None,
+    *,
+    many_rows: bool = False,
 ) -> Guesses:
     """Search for a point or a conflict for every label set of a block.
 
@@ -56,12 +62,14 @@ def search(
         Places of rows that belong to every working set from the start.
     time_limit
         Seconds for one label set, kept roughly: by a count of steps.
+    many_rows
+        Whether conflicts may have more rows than they need.
     """
     limit = np.inf if time_limit is None else time_limit
     if system.is_smooth:
         guesses = _search_each(layer, system, sets, limit)
     elif is_wide(layer, system, limit):
-        guesses = _search_wide(layer, system, sets, hot, limit)
+        guesses = _search_wide(layer, system, sets, hot, limit, many_rows)
     else:
         guesses = _search_block(layer, system, sets, hot, limit)
     if layer.rule == "sparsemax" and layer.is_cone:  # the search leaves out the sum, which is what an empty set breaks
@@ -80,8 +88,12 @@ def _search_block(
     m = system.width
     max_steps = int(min(100 * m + 4000, time_limit * STEPS_A_SECOND / m**2))
     equalities = _equalities(layer, system, sets)
-    most_active = int(np.diff(sets.indptr).max(initial=0))
-    outcome, points, places, counts, tight, multipliers = search_block(
+    n_active = np.diff(sets.indptr)
+    most_active = int(n_active.max(initial=0))
+    points = np.zeros((len(sets), m))
+    if not equalities.shape[1]:
+        points[2 * n_active <= m] = system.origin  # where most labels are off
+    outcome, places, counts, tight, multipliers = search_block(
         system.rows,
         system.rows_t32,
         layer.n_labels,
@@ -94,9 +106,10 @@ def _search_block(
         equalities.shape[1] + min(len(system.rows), len(hot) + most_active + 1000 + 6 * m),
         max(100, m // 2),
         0.3,
-        0.02,
+        np.where(points.any(axis=1), 0.5, 0.02),  # of what is wanted of rows: far from 0, more costs next to nothing
         -1e-3,
         max_steps,
+        points,
     )
     if equalities.shape[1]:
         found = [(places[i, :count], multipliers[i, :count]) for i, count in enumerate(counts.tolist())]
@@ -115,12 +128,15 @@ def is_wide(layer: OutputLayer, system: SearchSystem, time_limit: float) -> bool
     )
 
 
-def _search_wide(layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float) -> Guesses:
+def _search_wide(
+    layer: OutputLayer, system: SearchSystem, sets: LabelSets, hot: Indices, time_limit: float, many_rows: bool
+) -> Guesses:
     """Search for conflicts in a sample of the rows, as long as there are any, and then as `_search_block` does."""
     n = len(sets)
     known: dict[int, Indices] = {}
     for i, active in enumerate(sets):
-        places = system.sample.conflict(layer.n_labels, active)
+        find = system.many_rows.dependent if many_rows else system.sample.conflict
+        places = find(layer.n_labels, active)
         if places is not None:
             known[i] = places
         elif i + 1 > MISSES + 2 * len(known):

@@ -64,6 +64,8 @@ def _conflict_of(layer: OutputLayer, system: SearchSystem, labels: Indices, time
         numbers=system.numbers[places],
         norms=system.norms[places],
         row_exponents=system.row_exponents[places],
+        lengths=system.lengths[places],
+        n_labels=len(labels),
     )
     offset, error = (None if part is None else part[labels] for part in (layer.offset, layer.offset_error))
     few = replace(layer, weight=layer.weight[labels], offset=offset, offset_error=error, theta=None)

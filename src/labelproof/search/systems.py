@@ -12,7 +12,8 @@ import numpy.typing as npt
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.rounding import times_power_of_two
 from labelproof.proof.sparse_weights import largest_of_rows
-from labelproof.search.dependences import RowSample
+from labelproof.search.dependences import ManyRows, RowSample
+from labelproof.search.origins import origin
 from labelproof.search.time_limits import stop_after
 
 __all__ = ["SearchSystem", "extra_columns", "search_system", "unit_rows"]
@@ -36,6 +37,8 @@ class SearchSystem:
         The number in `regions` of each row.
     norms, row_exponents
         Each row was divided by its norm, and by 2**row_exponent.
+    lengths
+        Norm of each row if its largest number, in the coordinates of `regions`, is between ½ and 1.
     column_exponents
         v in the coordinates of `regions` is the search's v times 2**-column_exponents.
     fixed
@@ -50,11 +53,13 @@ class SearchSystem:
     numbers: Indices
     norms: Floats
     row_exponents: npt.NDArray[np.int64]
+    lengths: Floats
     column_exponents: npt.NDArray[np.int64]
     fixed: Floats
     fixed_features: Indices
     weak_zeros: Indices
     is_smooth: bool
+    n_labels: int
 
     @property
     def width(self) -> int:
@@ -70,9 +75,19 @@ class SearchSystem:
         return table
 
     @cached_property
+    def origin(self) -> Floats:
+        """Where the search begins."""
+        return origin(self.rows, self.n_labels)
+
+    @cached_property
     def sample(self) -> RowSample:
         """Some of the rows, for conflicts of wide layers."""
         return RowSample(self.rows, self.norms > 0)
+
+    @cached_property
+    def many_rows(self) -> ManyRows:
+        """Some of the rows, for conflicts that may have more rows than they need."""
+        return ManyRows(self.rows, self.norms > 0, self.lengths)
 
 
 def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
@@ -83,17 +98,22 @@ def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
     width = labels.shape[1]
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
     unit_bounds, bound_norms = unit_rows(bounds)
+    with np.errstate(over="ignore"):
+        sizes = _exponents(largest_of_rows(np.ldexp(unit_bounds, column_exponents)))
+    bound_lengths = np.ldexp(1.0, -np.clip(sizes, -60, 60))  # single precision holds them
     weak = layer.ties == "inactive" and layer.rule == "sigmoid"
     return SearchSystem(
         np.concatenate([labels, unit_bounds]) if len(bounds) else labels,
         np.concatenate([np.arange(n), numbers]),
         np.concatenate([norms, bound_norms]),
         np.concatenate([row_exponents, np.zeros(len(bounds), np.int64)]),
+        np.concatenate([norms, bound_lengths]),
         column_exponents,
         unit_rows(fixed)[0],
         fixed_features,
         np.flatnonzero(norms == 0) if weak else np.empty(0, np.int64),
         n > 4 * width and _is_smooth(labels),
+        n,
     )
 
 

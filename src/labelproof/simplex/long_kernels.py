@@ -33,7 +33,7 @@ _BLOCK = _LANES * _GROUP
 
 @kernel
 def entmax_long_rows(X, alpha, P, support, size, team, start, stop):  # pragma: no cover - compiled
-    """Do it for longer rows."""
+    """Write α-entmax of rows of more than SHORT numbers; the arguments are those of `entmax_rows`."""
     room = long_room(X.shape[1])
     maxima, rest = np.empty((team[4], X.shape[1] // _GROUP + _BLOCK), X.dtype), np.empty((team[4], _BLOCK), X.dtype)
     values, places = np.empty((team[4], room), np.float64), np.empty((team[4], room), np.int32)

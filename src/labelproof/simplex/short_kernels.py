@@ -15,7 +15,7 @@ TILE = 8  # short rows that are read in turn
 
 @kernel
 def entmax_short_rows(X, alpha, P, support, size, team, start, stop):  # noqa: ARG001  # pragma: no cover - compiled
-    """Do it for rows of at most SHORT numbers, whose supports are not listed."""
+    """Write α-entmax of rows of at most SHORT numbers, whose supports are not listed; see `entmax_rows`."""
     spread(_entmax_short, (X, alpha, P, size, np.empty((team[4], TILE, 2)), (start, stop)), team, start, stop)
 
 

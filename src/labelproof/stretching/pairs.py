@@ -127,7 +127,7 @@ def _codes(sets: LabelSets) -> Iterator[int]:
 
 def _every(n_labels: int, pairs: Indices, counts: Indices) -> tuple[Indices, Indices]:
     if n_labels * (n_labels - 1) // 2 > MOST_PAIRS:
-        raise ValueError(f"every pair (--every-pair) is for up to {MOST_PAIRS:,} pairs, got {n_labels:,} labels")
+        raise ValueError(f"every= is for up to {MOST_PAIRS:,} pairs of labels, got those of {n_labels:,} labels")
     square = np.zeros((n_labels, n_labels), np.int64)
     square[pairs[:, 0], pairs[:, 1]] = counts
     first, second = np.triu_indices(n_labels, 1)

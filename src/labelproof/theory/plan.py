@@ -173,7 +173,7 @@ def plan(
     n_sampled = min(n_sample, len(distinct))
     sample = distinct.take(np.sort(rng.choice(len(distinct), n_sampled, replace=False)).tolist())
     sizes = np.diff(sets.indptr)
-    changes = circular_alternations([active.tolist() for active in sets], n_labels=sets.n_labels)
+    changes = circular_alternations(sets)
     k = int(sizes.max())
     widths = _measure(sample, seed, whole=n_sampled == len(distinct), n_jobs=n_jobs, progress=progress)
     return Plan(

@@ -22,10 +22,14 @@ from labelproof.training.callbacks import BestWeights, History, LastCheckpoint, 
 from labelproof.training.config import TrainerConfig
 from labelproof.training.module import TrainingModule
 
-__all__ = ["CHECKPOINT", "train"]
+__all__ = ["CHECKPOINT", "DivergedError", "train"]
 
 CHECKPOINT = "last.ckpt"
 _HISTORY = "history.csv"
+
+
+class DivergedError(ValueError):
+    """Training ended with weights that are no finite numbers."""
 
 
 def train(
@@ -159,7 +163,7 @@ def _stopped_early(states: dict[str, Any]) -> bool:
 def _require_numbers(module: TrainingModule, best: BestWeights | None) -> None:
     """Refuse a model that has learned nothing that can be used."""
     if not all(bool(parameter.isfinite().all()) for parameter in module.parameters()):
-        raise ValueError("training diverged: weights are no finite numbers any more; a smaller trainer.lr may help")
+        raise DivergedError("training diverged: weights are no finite numbers any more; a smaller trainer.lr may help")
     if best is not None and not best.weights:
         raise ValueError(f"trainer.monitor must be a number in some epoch, got NaN for {best.monitor} in all of them")
 

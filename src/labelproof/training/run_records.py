@@ -177,8 +177,10 @@ def _record(line: bytes, where: str) -> RunRecord:
         values = json.loads(line)
     except ValueError as error:
         raise DataFormatError(f"{where}: expected the record of a run in JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise DataFormatError(f"{where}: expected the record of a run, got a JSON {type(values).__name__}")
     known = {one.name for one in fields(RunRecord)}
-    wrong = known ^ set(values) if isinstance(values, dict) else {type(values).__name__}
-    if wrong:
-        raise DataFormatError(f"{where}: expected the record of a run, got one without, or with, {min(wrong)}")
+    for names, word in ((known - set(values), "without"), (set(values) - known, "with")):
+        if names:
+            raise DataFormatError(f"{where}: expected the record of a run, got one {word} {min(names)!r}")
     return RunRecord(**values)

@@ -16,12 +16,14 @@ from labelproof.training.config_errors import ConfigError
 from labelproof.training.config_files import changed, read_value
 from labelproof.training.fitted import Fitted
 from labelproof.training.fitting import fit
+from labelproof.training.loop import DivergedError
 from labelproof.training.run_records import (
     RunRecord,
     append_record,
     code_version,
     data_digest,
     read_records,
+    run_key,
 )
 
 __all__ = ["UNFINISHED", "grid", "planned_runs", "read_axis", "sweep"]
@@ -63,8 +65,9 @@ def sweep(
     seeds
         Each variant is trained with each; they stand for ``trainer.seed``.
     out
-        File of records, one JSON object per line. Runs that are there already are not repeated, and a run that was
-        interrupted goes on from a recent epoch, whose checkpoint is in the folder ``unfinished`` beside the file.
+        File of records, one JSON object per line. Runs that are there already are not repeated, also those of an
+        older version that did not know some options, which then count as their defaults; and a run that was interrupted
+        goes on from a recent epoch, whose checkpoint is in the folder ``unfinished`` beside the file.
         None keeps nothing.
     metrics
         Names of the metrics to keep; None keeps all.
@@ -91,7 +94,7 @@ def sweep(
     runs = planned_runs(config, variants, seeds)
     data = data_digest(dataset)
     path = None if out is None else Path(out)
-    known = {record.key: record for record in read_records(path)} if path is not None else {}
+    known = {_key_today(record): record for record in read_records(path)} if path is not None else {}
     found = []
     for run in runs:
         record = RunRecord(run.changes, run.seed, run.config.to_dict(), data, code_version())
@@ -156,6 +159,14 @@ def planned_runs(config: TrainConfig, variants: Sequence[Variant], seeds: Iterab
     return found
 
 
+def _key_today(record: RunRecord) -> str:
+    """Return the key of a stored run as if it were planned now: options that came after it have their defaults."""
+    try:
+        return run_key(TrainConfig.from_dict(record.config).to_dict(), record.data)
+    except ValueError:  # a configuration that is refused now
+        return record.key
+
+
 def _trained(
     record: RunRecord,
     config: TrainConfig,
@@ -170,7 +181,7 @@ def _trained(
         fitted = fit(config, dataset, out=folder, resume=True, progress=False)
     except ValueError as error:
         _remove(folder)
-        if "diverged" not in str(error):
+        if not isinstance(error, DivergedError):
             raise
         return replace(record, failure=str(error), seconds=_since(begin))
     done = _with_results(record, fitted, metrics, measure, _since(begin))

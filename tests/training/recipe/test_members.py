@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from labelproof.data import Dataset
 from labelproof.training.dense_svm import dense_svms
+from labelproof.training.recipe import calibrating
 from labelproof.training.recipe import folds as folds_module
 from labelproof.training.recipe.assembling import assemble
 from labelproof.training.recipe.blending import Blend, blend
@@ -69,6 +70,17 @@ def test_a_calibration_far_from_its_start_is_reached():
     found = calibrate(z, scipy.sparse.csr_array(truth))
     assert found.slopes.mean() == pytest.approx(40, rel=0.03)
     assert found.offsets.mean() == pytest.approx(32, rel=0.03)
+
+
+def test_a_calibration_does_not_depend_on_how_many_scores_are_summed_at_once(monkeypatch):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(400, 5))
+    labels = scipy.sparse.csr_array(rng.random(scores.shape) < expit(2 * scores - 1))
+    whole = calibrate(scores, labels)
+    monkeypatch.setattr(calibrating, "IN_CACHE", 37)
+    parts = calibrate(scores, labels)
+    np.testing.assert_allclose(parts.slopes, whole.slopes, rtol=1e-6)
+    np.testing.assert_allclose(parts.offsets, whole.offsets, rtol=1e-6)
 
 
 def test_logits_of_a_fold_do_not_depend_on_its_labels():

@@ -9,6 +9,7 @@ from labelproof.data.dataset import Dataset
 from labelproof.data.examples import Example, collect
 from labelproof.data.textfile import LIMITS, Limits, at, read_lines
 from labelproof.errors import DataFormatError
+from labelproof.foundation.arguments import check_choice
 
 __all__ = ["iter_reuters", "read_reuters"]
 
@@ -29,8 +30,7 @@ def read_reuters(folder: Path, limits: Limits = LIMITS, *, topics: str = "r90") 
     topics
         ``r90``: the topics that both parts have, and the stories that have one of them; ``all``: every topic and story.
     """
-    if topics not in ("r90", "all"):
-        raise ValueError(f"topics must be 'r90' or 'all', got {topics!r}")
+    check_choice("topics", topics, ("r90", "all"))
     data = collect(iter_reuters(folder, limits))
     if topics == "all":
         return data

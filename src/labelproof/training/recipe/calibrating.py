@@ -113,14 +113,23 @@ def _loss_and_steps(
     z: npt.NDArray[Any], y: npt.NDArray[np.bool_], a: Floats, b: Floats, firmness: tuple[float, float]
 ) -> tuple[Floats, tuple[Floats, Floats]]:
     """Return what is minimised, for each row, and Newton's steps from a and b."""
-    logits = z * a[:, None] + b[:, None]
-    small = np.exp(-np.abs(logits))
-    p = np.where(logits >= 0, 1.0, small) / (1 + small)
-    loss = (np.log1p(small) + np.maximum(logits, 0) - logits * y).sum(axis=1)
-    loss += (firmness[0] * (a - 1) ** 2 + firmness[1] * b**2) / 2
-    gap, curve = p - y, p * (1 - p)
-    ga, gb = (gap * z).sum(axis=1) + firmness[0] * (a - 1), gap.sum(axis=1) + firmness[1] * b
-    cz = curve * z
-    haa, hab, hbb = (cz * z).sum(axis=1) + firmness[0], cz.sum(axis=1), curve.sum(axis=1) + firmness[1]
+    width = max(1, IN_CACHE // len(z))
+    blocks = (slice(first, first + width) for first in range(0, z.shape[1], width))
+    sums = sum((_sums(z[:, block], y[:, block], a[:, None], b[:, None]) for block in blocks), np.zeros((6, len(z))))
+    loss = sums[0] + (firmness[0] * (a - 1) ** 2 + firmness[1] * b**2) / 2
+    ga, gb = sums[1] + firmness[0] * (a - 1), sums[2] + firmness[1] * b
+    haa, hab, hbb = sums[3] + firmness[0], sums[4], sums[5] + firmness[1]
     determinant = haa * hbb - hab**2
     return loss, ((hab * gb - hbb * ga) / determinant, (hab * ga - haa * gb) / determinant)
+
+
+def _sums(z: npt.NDArray[Any], y: npt.NDArray[np.bool_], a: Floats, b: Floats) -> Floats:
+    """Return (6, n_labels): the loss of each row, its derivatives by a and b, and those by aa, ab and bb."""
+    logits = z * a + b
+    small = np.exp(-np.abs(logits))
+    p = np.where(logits >= 0, 1.0, small) / (1 + small)
+    loss = np.log1p(small) + np.maximum(logits, 0) - logits * y
+    gap, curve = p - y, p * (1 - p)
+    cz = curve * z
+    parts = (loss, gap * z, gap, cz * z, cz, curve)
+    return np.stack([part.sum(axis=1) for part in parts])

@@ -13,10 +13,7 @@ from labelproof.metrics import by_name
 __all__ = ["chosen_rule", "decided_out_of_fold", "rule_for"]
 
 SHRINKAGE = 5.0
-OTHER_SHRINKAGES = (
-    1.0,
-    20.0,
-)  # tried beside it: how far to trust a label alone depends on the data
+OTHER_SHRINKAGES = (1.0, 20.0)  # tried beside it: how far to trust a label alone depends on the data
 Logits = npt.NDArray[np.float32]
 
 

@@ -1,0 +1,78 @@
+"""Train stored runs again and compare: python -m experiments.repeat NAME [--runs 2]; a seed must give the same."""
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.options import Places
+from experiments.rows import Row, compute_missing
+from experiments.sigmoid_bottleneck import grid as bottleneck
+from experiments.sigmoid_bottleneck import tasks as bottleneck_tasks
+from experiments.sigmoid_f1 import grid as losses
+from experiments.sigmoid_f1 import tasks as losses_tasks
+from labelproof.training import RunRecord, read_records, sweep
+
+FILES = {"sigmoid_bottleneck": "grid", "sigmoid_f1": "losses"}
+
+
+def repeat(name: str, results: Path, n_runs: int) -> list[Row]:
+    """Train some stored runs again, chosen at random, and store what differs; return all rows."""
+    records = read_records(results / f"{FILES[name]}.jsonl")
+    chosen = [records[i] for i in np.random.default_rng(len(records)).permutation(len(records))[:n_runs]]
+    by_key = {record.key: record for record in chosen}
+
+    def compute(*, key: str, data: str, seed: int) -> Row:  # noqa: ARG001
+        record = by_key[key]
+        return {"changes": record.changes, "differing": differing(record, again(name, record))}
+
+    settings = [{"key": one.key, "data": one.config["data"]["path"], "seed": one.seed} for one in chosen]
+    return compute_missing(results / "repeated.jsonl", settings, compute)
+
+
+def again(name: str, record: RunRecord) -> RunRecord:
+    """Train what a record says, on the data that the experiment makes anew."""
+    task_name = record.config["data"]["path"]
+    if name == "sigmoid_bottleneck":
+        task = {**bottleneck_tasks.TASKS, "generated": bottleneck_tasks.SMOKE}[task_name]
+        data, config = task.dataset(), bottleneck.configuration(task)
+        options: dict[str, Any] = {"metrics": bottleneck.METRICS}
+        options["measure"] = partial(bottleneck.measured, data=data, task=task)
+    else:
+        other = {**losses_tasks.TASKS, "generated": losses_tasks.SMOKE}[task_name]
+        data, config = other.dataset(), losses.configuration(other)
+        options = {"metrics": ("micro-f1",)}
+        parts = {part: data.part(part) for part in ("valid", "test")}
+        options["measure"] = partial(losses.decided, fixed=other.fixed, **parts)
+    return sweep(config, data, variants=[record.changes], seeds=(record.seed,), **options)[0]
+
+
+def differing(old: RunRecord, new: RunRecord) -> list[str]:
+    """Return what two runs do not share: configuration and data, metrics, or what was measured, but for times."""
+    found = [] if old.key == new.key else ["configuration or data"]
+    pairs = {"metrics": (old.metrics, new.metrics), "measured": (_timeless(old), _timeless(new))}
+    pairs["epochs and parameters"] = ((old.epochs, old.parameters), (new.epochs, new.parameters))
+    return found + [name for name, (a, b) in pairs.items() if a != b]
+
+
+def _timeless(record: RunRecord) -> dict[str, Any]:
+    """Return what was measured as a file has it, where a tuple is a list."""
+    return json.loads(json.dumps({name: value for name, value in record.measured.items() if "seconds" not in name}))
+
+
+def main(words: list[str] | None = None) -> None:
+    """Repeat runs of one experiment and print what differs."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.repeat", description=__doc__)
+    parser.add_argument("name", choices=tuple(FILES))
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=None, help="folder of the results, instead of the repository")
+    options = parser.parse_args(words)
+    for row in repeat(options.name, Places(options.name, options.out).results, options.runs):
+        print(row["setting"], "differ in", row["result"]["differing"] or "nothing")
+
+
+if __name__ == "__main__":
+    main()
