@@ -5,6 +5,7 @@ All tests share one cluster of two workers; ``pytest --dist loadgroup`` gives th
 
 import os
 import signal
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,9 @@ from threading import Thread
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
 
 import labelproof as lp
 from labelproof.auditing import advice, explained
@@ -20,6 +24,7 @@ from labelproof.cli.engines import connected
 from labelproof.errors import DataFormatError, MissingPackageError
 from labelproof.foundation import on_ray
 from labelproof.foundation.engines import of_blocks
+from labelproof.losses import SigmoidF1Loss
 from labelproof.proof.stretch_store import ARRAYS
 from labelproof.search import engines
 from labelproof.search import in_parts as verdicts_in_parts
@@ -127,6 +132,25 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_files(home, monkey
     words = ("verify", home / "W.npz", "-l", home / "Y.npy", "-o", home / "cli", "--part-size", 30)
     assert run(*words, "--engine", "ray").exit_code == 0
     assert content(home / "cli") == content(home / "local")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_process_in_which_other_libraries_were_at_work_writes_the_files_of_a_fresh_one(home):
+    use_torch_and_scikit_learn()
+    lp.verify_in_parts(WEIGHT, SETS, home / "used", part_size=30)
+    for name, more in (("fresh", {}), ("in memory that is not zero at first", {"MALLOC_PERTURB_": "85"})):
+        words = ("verify", home / "W.npz", "-l", home / "Y.npy", "-o", home / name, "--part-size", "30")
+        command = [sys.executable, "-m", "labelproof", *map(str, words)]
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, **more})  # noqa: S603
+        assert content(home / name) == content(home / "used")
+
+
+def use_torch_and_scikit_learn():
+    """Start the threads of both, of their BLAS and of numba, and leave their numbers behind in memory."""
+    points = torch.randn(400, 400, requires_grad=True)
+    SigmoidF1Loss()(points @ points.T, (points > 1).float()).backward()
+    LogisticRegression().fit(FEATURES, SETS[:, 0])
+    KMeans(3, n_init=1).fit(FEATURES)
 
 
 @pytest.mark.usefixtures("cluster")

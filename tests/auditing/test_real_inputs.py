@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import labelproof as lp
 from labelproof.auditing import read_document
-from labelproof.auditing.feature_cache import FeatureCache
+from labelproof.auditing.feature_cache import FeatureCache, write_note
 from labelproof.auditing.real_inputs import choose_rows
 from labelproof.data import Dataset
 from labelproof.errors import DataFormatError
@@ -200,6 +200,24 @@ def test_features_are_kept_beside_the_audit_with_hashes(data, pipeline, tmp_path
     kept["sha256"]["features"] = "0" * 64
     (tmp_path / "audit" / "features.json").write_text(json.dumps(kept))
     assert run(model_key="other", seed=1)[1] >= 900
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_kept_features_that_are_damaged_are_not_taken(kind, tmp_path):
+    features, facts = kind(np.eye(3)), {"held_out_rows": None}
+    write_note(tmp_path / "features.json", "model", "inputs", {"features": features, "calibration": None}, facts)
+    if scipy.sparse.issparse(features):
+        scipy.sparse.save_npz(tmp_path / "features.npz", features)
+    else:
+        np.save(tmp_path / "features.npy", features)
+    cache = FeatureCache(tmp_path, "model")
+    assert (cache.load("inputs")[0] != features).sum() == 0
+    for path in list(tmp_path.iterdir()):
+        sound = path.read_bytes()
+        for end in range(0, len(sound), 7):
+            path.write_bytes(sound[:end])
+            assert cache.load("inputs") is None
+        path.write_bytes(sound)
 
 
 def test_held_out_inputs_may_be_a_data_set_of_their_own(data, pipeline):

@@ -33,7 +33,7 @@ class FeatureCache:
             hashes = kept["sha256"]
             features, held_out = (_read(self.folder, name, hashes[name]) for name in ("features", "calibration"))
             rows = kept["facts"]["held_out_rows"]
-        except (OSError, ValueError, KeyError, TypeError):
+        except Exception:  # a damaged file raises errors of many kinds; what it held is computed again
             return None
         if features is None or (held_out is None) != (rows is None) or (rows and len(rows) != held_out.shape[0]):
             return None
@@ -51,10 +51,9 @@ def _read(folder: Path, name: str, sha256: str | None) -> Any:
     """Return the features of a file, None where there are none; ValueError if they are others."""
     if sha256 is None:
         return None
-    if (folder / f"{name}.npy").is_file():
-        features = np.load(folder / f"{name}.npy", allow_pickle=False)
-    else:
-        features = scipy.sparse.load_npz(folder / f"{name}.npz")
+    is_dense = (folder / f"{name}.npy").is_file()
+    with open(folder / f"{name}.{'npy' if is_dense else 'npz'}", "rb") as stream:
+        features = np.load(stream, allow_pickle=False) if is_dense else scipy.sparse.load_npz(stream)
     if _sha256_of_features(features) != sha256:
         raise ValueError(f"{name}: expected the features that were kept, got others")
     return features
