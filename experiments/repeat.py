@@ -19,9 +19,10 @@ from labelproof.training import RunRecord, read_records, sweep
 FILES = {"sigmoid_bottleneck": "grid", "sigmoid_f1": "losses"}
 
 
-def repeat(name: str, results: Path, n_runs: int) -> list[Row]:
-    """Train some stored runs again, chosen at random, and store what differs; return all rows."""
+def repeat(name: str, results: Path, n_runs: int, data: str | None = None) -> list[Row]:
+    """Train some stored runs again, chosen at random, of one data set or of all; store what differs and return it."""
     records = read_records(results / f"{FILES[name]}.jsonl")
+    records = [record for record in records if data in (None, record.config["data"]["path"])]
     chosen = [records[i] for i in np.random.default_rng(len(records)).permutation(len(records))[:n_runs]]
     by_key = {record.key: record for record in chosen}
 
@@ -68,9 +69,10 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments.repeat", description=__doc__)
     parser.add_argument("name", choices=tuple(FILES))
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--data", default=None, help="only runs on this data set")
     parser.add_argument("--out", type=Path, default=None, help="folder of the results, instead of the repository")
     options = parser.parse_args(words)
-    for row in repeat(options.name, Places(options.name, options.out).results, options.runs):
+    for row in repeat(options.name, Places(options.name, options.out).results, options.runs, options.data):
         print(row["setting"], "differ in", row["result"]["differing"] or "nothing")
 
 

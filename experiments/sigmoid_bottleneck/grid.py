@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import labelproof as lp
-from experiments.sigmoid_bottleneck.tasks import HEADS, SMOKE, TASKS, WIDTHS, Task
+from experiments.sigmoid_bottleneck.tasks import HEADS, MOST_SETS, SMOKE, TASKS, WIDTHS, Task
 from labelproof.data import Dataset
 from labelproof.metrics import by_name
 from labelproof.models import Model
@@ -22,8 +22,9 @@ STAGES = (  # what the claims need comes first; the last completes the figure
     (HEADS, WIDTHS),
 )
 PATIENCE = 4  # epochs without a lower validation loss
-MOST_SETS, MOST_TOPK = 1000, 300  # distinct test sets that are verified
-BEYOND = 200  # sets of more than k labels, where the guarantee ends
+TOPK = 0.3  # share of them that is verified with the top k as the rule
+BEYOND = 0.2  # as many sets of more than k labels, where the guarantee ends
+PATIENT = 0.2  # seconds for each set, at most two minutes for all; what is not decided then counts as impossible
 BANDS = ("rare", "middle", "frequent")  # thirds of the labels, by their training examples
 
 
@@ -65,12 +66,12 @@ def measured(fitted: Fitted, *, data: Dataset, task: Task) -> dict[str, Any]:
     """Prove which distinct label sets of the test part the head can predict; return shares, F1@k, and their cost."""
     model, at = Model.of(fitted), task.at
     test = data.part("test").restrict_to(model.label_names, unknown="drop")
-    sets = distinct_sets(test.labels)
+    sets = distinct_sets(test.labels, task.sets)
     begin = time.process_time()
     counts = {
         "sigmoid": proven(model, sets),
-        "topk": proven(model, [one for one in sets if one][:MOST_TOPK], rule="topk"),
-        "beyond": proven(model, larger_sets(sets, task.k, n_sets=BEYOND)),
+        "topk": proven(model, [one for one in sets if one][: round(TOPK * task.sets)], rule="topk"),
+        "beyond": proven(model, larger_sets(sets, task.k, n_sets=round(BEYOND * task.sets))),
     }
     seconds = time.process_time() - begin
     logits = model.logits(test.features if test.texts is None else test.texts)
@@ -90,17 +91,17 @@ def measured(fitted: Fitted, *, data: Dataset, task: Task) -> dict[str, Any]:
 
 def proven(model: Model, sets: list[list[int]], **rule: Any) -> dict[str, int]:
     """Return how many of some label sets the model's output layer can predict, and how many it never can."""
-    bias = None if model.bias is None else model.bias.detach()
-    found = lp.verify(model.weight.detach(), sets, bias=bias, n_jobs=1, time_limit=120.0, **rule)
+    bias, limit = None if model.bias is None else model.bias.detach(), max(1.0, min(120.0, PATIENT * len(sets)))
+    found = lp.verify(model.weight.detach(), sets, bias=bias, n_jobs=1, time_limit=limit, **rule)
     status = np.asarray(found.status)
     return {"sets": len(sets), "argmaxable": int((status == 1).sum()), "unargmaxable": int((status == 0).sum())}
 
 
-def distinct_sets(labels: Any) -> list[list[int]]:
-    """Return the distinct label sets in random order, at most `MOST_SETS`; the same ones for every head."""
+def distinct_sets(labels: Any, most: int = MOST_SETS) -> list[list[int]]:
+    """Return the distinct label sets in random order, at most so many; the same ones for every head."""
     rows = [labels.indices[a:b].tolist() for a, b in zip(labels.indptr[:-1], labels.indptr[1:], strict=True)]
     sets = sorted({tuple(sorted(row)) for row in rows})
-    chosen = np.random.default_rng(0).permutation(len(sets))[:MOST_SETS]
+    chosen = np.random.default_rng(0).permutation(len(sets))[:most]
     return [list(sets[i]) for i in chosen]
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
-from experiments.sigmoid_bottleneck.grid import BANDS, MOST_SETS, MOST_TOPK, PATIENCE, share
+from experiments.sigmoid_bottleneck.grid import BANDS, BEYOND, PATIENCE, TOPK, share
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
-from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, TASKS, TERMS, WIDTHS, Task
+from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, MOST_SETS, TASKS, TERMS, WIDTHS, Task
 from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
@@ -52,7 +52,8 @@ def write(
         "patience": str(PATIENCE),
         "terms": f"{TERMS:,}",
         "most_sets": f"{MOST_SETS:,}",
-        "most_topk": str(MOST_TOPK),
+        "most_topk": f"{TOPK * MOST_SETS:.0f}",
+        "beyond": f"{BEYOND * MOST_SETS:.0f}",
         "figure5": _figure5(found),
         "verification": _verification(found),
         "missing": "\n".join(f"- {line}" for line in missing),
@@ -182,6 +183,7 @@ def _figure5(found: Results) -> str:
         heads = found[name]
         some = _some_run(heads)
         about = f"{some.data['examples']:,} examples{_about(TASKS.get(name))}, {some.data['labels']:,} labels."
+        about += _verified(name, heads)
         columns = ["head", "seeds", "% can be predicted", "% top k", "% beyond k", "F1@k"]
         columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "seconds", "of verification"]
         lines = [
@@ -221,6 +223,23 @@ def _about(task: Task | None) -> str:
     said += [f" with {texts[task.texts]}"] if task.texts in texts else []
     said += [" with all labels, also those that the training or the test part lacks"] if task.every else []
     return ",".join(said)
+
+
+def _verified(name: str, heads: dict[str, dict[int, list[RunRecord]]]) -> str:
+    """Say of a task how many sets were verified, where they are fewer, and how many verdicts are open."""
+    kinds = [
+        kind
+        for widths in heads.values()
+        for runs in widths.values()
+        for run in runs
+        for kind in run.measured["proven"].values()
+    ]
+    left = sum(kind["sets"] - kind["argmaxable"] - kind["unargmaxable"] for kind in kinds)
+    said = f" Verified are {TASKS[name].sets} sets, for time." if name in TASKS and TASKS[name].sets < MOST_SETS else ""
+    n_sets = sum(kind["sets"] for kind in kinds)
+    return said + (
+        f" {left:,} of {n_sets:,} verdicts were not reached in time, and count as impossible." if left else ""
+    )
 
 
 def _line(title: str, runs: list[RunRecord]) -> list[Any]:

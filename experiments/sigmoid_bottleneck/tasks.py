@@ -24,6 +24,7 @@ HEADS = (
     "dft, as many parameters",
     "guaranteed",
 )
+MOST_SETS = 1000  # distinct test sets that are verified
 TERMS = 5000  # the most frequent words of texts
 CNN = {"dim": 100, "maps": 100, "kernel": 4, "dropout": 0.2, "max_tokens": 100, "max_words": TERMS}
 
@@ -34,7 +35,8 @@ class Task:
 
     ``least`` examples must have a label, ``hidden`` features enter the head, and of the examples ``most`` are taken, at
     random, for time; None is all. ``source`` names the data set where the task has another name, ``texts`` says what
-    becomes of texts, ``encoder`` are options, and ``every`` keeps labels that the training or test part lacks.
+    becomes of texts, ``encoder`` are options, ``every`` keeps labels that the training or test part lacks, and at most
+    ``sets`` distinct test sets are verified.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Task:
     texts: Literal["words", "sentences", "cnn"] = "words"
     encoder: dict[str, Any] = field(default_factory=dict)
     every: bool = False
+    sets: int = MOST_SETS
 
     def dataset(self) -> Dataset:
         """Return the examples; labels that few have are left out, and every label is in the training and test part."""
@@ -89,7 +92,13 @@ TASKS = {
     "delicious": Task("delicious", 25, 10),
     "debtags": Task("debtags", 39, 5, least=20, most=8000),
     "yeast_go": Task(
-        "yeast_go", 141, 35, widths=WIDTHS[:4], compared=HEADS[:3], every=True, encoder={"standardise": True}
+        *("yeast_go", 141, 35),
+        widths=(25, 100),
+        seeds=SEEDS[:2],
+        compared=PAIR,
+        every=True,
+        encoder={"standardise": True},
+        sets=200,
     ),
     "mesh_pubmed_sentences": Task(
         "mesh_pubmed_sentences",
@@ -106,7 +115,7 @@ TASKS = {
         least=10,
         widths=(25, 100),
         seeds=SEEDS[:2],
-        compared=HEADS[:3],
+        compared=PAIR,
         hidden=CNN["maps"],
         most=2000,
         source="mesh_pubmed",

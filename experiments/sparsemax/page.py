@@ -139,7 +139,9 @@ def _words(attention: Attention, name: str) -> Claim:
     words = spread(runs, "attended")
     if words is None:
         return Claim(text, "about ¼", "–", NOT_RUN, data=name)
-    return Claim(text, "about ¼", _per_cent(words), seen(0.15 <= words.mean <= 0.35, len(runs)), len(runs), name)
+    inside = [0.15 <= (run.value("attended") or 0.0) <= 0.35 for run in runs]
+    holds = seen(all(inside), len(runs)) if len(set(inside)) == 1 else UNDECIDED
+    return Claim(text, "about ¼", _per_cent(words), holds, len(runs), name)
 
 
 def _attention(name: str, runs: dict[str, list[RunRecord]], frequent: float | None) -> str:

@@ -7,7 +7,7 @@ from labelproof.foundation.figures import new_figure, save_figure
 
 __all__ = ["draw_attention"]
 
-WIDTH = 100  # of a line, in letters
+WIDTH, MARGIN = 100, 4  # of a line at most, and what is free after the longest, in letters
 
 
 def draw_attention(
@@ -35,7 +35,9 @@ def draw_attention(
     """
     if titles is not None and len(titles) != len(texts):
         raise ValueError(f"titles must be one for each of {len(texts)} texts, got {len(titles)}")
-    figure = new_figure(9.0, 0.3 + 0.62 * len(texts))
+    longest = max([MARGIN, *(sum(1 + len(word) for word, _ in text) for text in texts), *map(len, titles or ())])
+    width = min(WIDTH, longest + MARGIN)
+    figure = new_figure(9.0 * width / WIDTH, 0.3 + 0.62 * len(texts))
     axes = figure.subplots()
     for row, text in enumerate(texts):
         y, x = -float(row), 0.0
@@ -61,7 +63,7 @@ def draw_attention(
                 },
             )
             x += 1.0 + len(word)
-    axes.set_xlim(0, WIDTH)
+    axes.set_xlim(0, width)
     axes.set_ylim(-len(texts) + 0.4, 0.9)
     axes.axis("off")
     save_figure(figure, path)
