@@ -70,15 +70,15 @@ def _part(examples: "Dataset", part: str | None, usual: str | None, name: str) -
 
 def require_known_labels(model: "Model", examples: "Dataset", name: str) -> "Dataset":
     """Return examples with the labels of a model in its order; a label that it does not know is refused."""
-    known = set(model.label_names)
-    present = (label for label, n in zip(examples.label_names, examples.label_counts(), strict=True) if n)
-    new = next((label for label in present if label not in known), None)
-    if new is not None:
+    from labelproof.data.dataset import UnknownLabelError
+
+    try:
+        return examples.restrict_to(model.label_names)
+    except UnknownLabelError as error:
         raise DataFormatError(
-            f"{name}: examples must have no labels but those of the model, got {new!r} (--drop-unknown leaves out "
-            "labels that the model does not know)"
-        )
-    return examples.restrict_to(model.label_names)
+            f"{name}: examples must have no labels but those of the model, got {error.label!r} (--drop-unknown leaves "
+            "out labels that the model does not know)"
+        ) from error
 
 
 def with_rule(model: "Model", rule: str) -> "Model":

@@ -11,10 +11,18 @@ import scipy.sparse
 
 from labelproof.foundation.arguments import check_choice
 
-__all__ = ["Dataset", "label_matrix"]
+__all__ = ["Dataset", "UnknownLabelError", "label_matrix"]
 
 MOST_NARROW = 2**31 - 1
 _PER_EXAMPLE = ("texts", "text_pairs", "features", "image_paths", "split", "groups", "times")
+
+
+class UnknownLabelError(ValueError):
+    """An example has a label that is not among those that it may have."""
+
+    def __init__(self, label: str, example: int) -> None:
+        self.label = label
+        super().__init__(f"label_names must hold every label of the examples, got {label!r} in example {example}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +181,7 @@ class Dataset:
         if lost and unknown == "error":
             name = next(iter(lost))
             row = int(self.labels[:, [places[name]]].nonzero()[0][0])
-            raise ValueError(f"label_names must hold every label of the examples, got {name!r} in example {row}")
+            raise UnknownLabelError(name, row)
         selector = _selector([places.get(name, -1) for name in label_names], self.n_labels)
         dropped = {**self.dropped, **{name: self.dropped.get(name, 0) + count for name, count in lost.items()}}
         return replace(self, labels=self.labels @ selector, label_names=tuple(label_names), dropped=dropped)

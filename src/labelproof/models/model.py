@@ -12,6 +12,7 @@ import scipy.sparse
 from torch import Tensor
 
 from labelproof.data import Dataset
+from labelproof.data.dataset import UnknownLabelError
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder
 from labelproof.proof.domains import Domain
@@ -217,12 +218,10 @@ class Model:
         unknown
             What happens to a label that the model does not know: "error" names it, "drop" leaves it out.
         """
-        names = set(self.label_names)
-        present = (name for name, n in zip(dataset.label_names, dataset.label_counts(), strict=True) if n)
-        new = next((name for name in present if name not in names), None)
-        if new is not None and unknown == "error":
-            raise ValueError(f"examples must have no labels but those of the model, got {new!r}")
-        known = dataset.restrict_to(self.label_names, unknown=unknown)
+        try:
+            known = dataset.restrict_to(self.label_names, unknown=unknown)
+        except UnknownLabelError as error:
+            raise ValueError(f"examples must have no labels but those of the model, got {error.label!r}") from error
         return metrics_of(known.labels, self.iter_logits(inputs_of(known, self.encoder.input_kind)), self.rule)
 
     def save(self, directory: str | Path) -> None:

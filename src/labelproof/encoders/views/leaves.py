@@ -17,10 +17,11 @@ from sklearn.ensemble import ExtraTreesClassifier
 from labelproof.encoders.views.weightings import UNIT, Weighting
 from labelproof.proof.domains import Domain
 
-__all__ = ["Leaves"]
+__all__ = ["TREES", "Leaves"]
 
 Floats = npt.NDArray[np.float64]
 ROWS_AT_ONCE = 4096
+TREES = 300  # of a forest
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Leaves(Weighting):
         return 0.0, scale * UNIT
 
     @classmethod
-    def grown(cls, rows: Any, labels: Any, *, n_trees: int = 300, least: int = 2, seed: int = 0) -> Self:
+    def grown(cls, rows: Any, labels: Any, *, n_trees: int = TREES, least: int = 2, seed: int = 0) -> Self:
         """Grow extremely randomised trees for all labels of training rows, with at least so many rows in each leaf."""
         forest = ExtraTreesClassifier(n_trees, min_samples_leaf=least, random_state=seed)
         trees = [tree.tree_ for tree in forest.fit(rows, labels.toarray()).estimators_]

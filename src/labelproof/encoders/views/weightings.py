@@ -15,10 +15,11 @@ from scipy.special import ndtri
 
 from labelproof.proof.domains import Domain
 
-__all__ = ["WEIGHTINGS", "Idf", "Nystroem", "Plain", "Quantiles", "Standard", "Weighting"]
+__all__ = ["MOST_CENTRES", "WEIGHTINGS", "Idf", "Nystroem", "Plain", "Quantiles", "Standard", "Weighting"]
 
 Floats = npt.NDArray[np.float64]
 CLIP = 5.0  # standardised features are kept within ±5
+MOST_CENTRES = 800  # of a kernel: training rows that all others are compared with
 FARTHEST = 3.0  # standard deviations of a normal law, beyond which quantiles do not go
 UNIT = 1 + 2.0**-20  # beyond which rounding to float32 brings no number of size 1, nor a row of length 1
 
@@ -224,7 +225,7 @@ class Nystroem(Weighting):
 
     @classmethod
     def learned(
-        cls, rows: Any, *, sharpness: float, of_quantiles: bool = False, most: int = 800, seed: int = 0
+        cls, rows: Any, *, sharpness: float, of_quantiles: bool = False, most: int = MOST_CENTRES, seed: int = 0
     ) -> Self:
         """Return the weighting of training rows; γ is the sharpness over their median squared distance."""
         landmarks = Quantiles.learned(rows).landmarks if of_quantiles else np.empty((0, rows.shape[1]))

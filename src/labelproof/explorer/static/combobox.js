@@ -42,7 +42,7 @@ export class Combobox {
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", String(found.length > 0));
     this.move(found.length && query ? 0 : -1);
-    this.status.textContent = found.length ? plural(found.length, "match").replace("matchs", "matches") : "No label matches.";
+    this.status.textContent = found.length ? plural(found.length, "match", "matches") : "No label matches.";
   }
 
   option(one, place) {

@@ -58,8 +58,8 @@ export function listed(labels, most = 6) {
   return element("span", { class: "listed" }, ...parts);
 }
 
-export function plural(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export function plural(count, noun, many = `${noun}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : many}`;
 }
 
 export function short(number) {

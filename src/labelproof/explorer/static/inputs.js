@@ -22,7 +22,7 @@ const PLACES = {
 export function showStretch(panel, answer, model) {
   const place = PLACES[answer.place];
   const bar = model.has_bar ? `bar ${model.bar === null ? "∞" : model.bar.toPrecision(3)}` : "no bar";
-  const all = `With 95 % confidence, all sets beyond the bar together get at most ${100 * model.alpha} % of this model’s predictions.`;
+  const all = `With 95 % confidence, all sets beyond the bar together get at most ${Number((100 * model.alpha).toPrecision(10))} % of this model’s predictions.`;
   panel.querySelector(".stretch")?.remove();
   const headline = panel.querySelector(".headline");
   if (answer.place === "beyond") headline.textContent = headline.textContent.replace("can be predicted.", "can be predicted, but lies beyond the bar.");

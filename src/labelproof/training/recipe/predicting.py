@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse
 
 from labelproof.encoders.views.bases import TermCounts
+from labelproof.encoders.views.leaves import TREES
+from labelproof.encoders.views.weightings import MOST_CENTRES
 from labelproof.training.recipe.folds import Folds
 from labelproof.training.recipe.menu import LETTERS, MOST_TERMS, Material, ViewPlan
 from labelproof.training.svm import linear_svms
@@ -14,8 +16,7 @@ __all__ = ["Size", "Speed", "grid_size", "has_few_leaves", "network_seconds", "t
 
 SAMPLE = 200  # texts whose letters are counted
 SECONDS_A_LETTER = 1.5e-6  # to count runs of letters
-MOST_CENTRES = 800
-TREES, FEWEST_FOR_NO_TREES, MOST_LEAF_WEIGHTS = 300, 2500, 40_000_000
+FEWEST_FOR_NO_TREES, MOST_LEAF_WEIGHTS = 2500, 40_000_000
 EPOCHS = 30  # that a network usually takes
 FEWEST_NUMBERS = 100_000  # below, a grid takes about as long as with so many
 
