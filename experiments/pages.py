@@ -79,7 +79,8 @@ def provenance(runs: Sequence[Any], command: str, repeated: Sequence[dict[str, A
         lines += ["- " + ", ".join(f"{name} {value}" for name, value in code) for code in sorted(codes)]
     if repeated:
         differing = sum(bool(row["result"]["differing"]) for row in repeated)
-        lines += ["", f"{len(repeated)} stored runs, chosen at random, were trained again with their seed"]
+        names = ", ".join(sorted({row["setting"]["data"] for row in repeated}))
+        lines += ["", f"{len(repeated)} random ones of the stored runs on {names} were trained again with their seed"]
         lines[-1] += f" (`python -m experiments.repeat {command.rsplit('.', 1)[-1]}`): "
         lines[-1] += f"{differing} gave other numbers." if differing else "all numbers are the same, to the last digit."
     return "\n".join(lines) + "\n"

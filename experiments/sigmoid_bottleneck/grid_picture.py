@@ -8,6 +8,7 @@ from experiments.sigmoid_bottleneck.tasks import HEADS
 from labelproof.pictures.canvas import new_figure, save_figure
 from labelproof.training import RunRecord
 
+LEAST_SPAN = 0.03  # of the axis of F1@k
 COLOURS = dict(zip(HEADS, ("#b23b3b", "#1f5fa8", "#e08a3c", "#8a5a2b", "#5ba3d0", "#3a8f4a"), strict=True))
 
 STYLES = dict(zip(HEADS, ("-", "-", "--", ":", "-.", (0, (1, 3))), strict=True))  # so that lines on each other are seen
@@ -31,6 +32,9 @@ def draw(heads: dict[str, dict[int, list[RunRecord]]], path: Path, title: str) -
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set(xlabel="width d", title=name)
         axes.grid(alpha=0.25)
+    low, high = panels[1].get_ylim()
+    if high - low < LEAST_SPAN:  # a difference of nothing should look like it
+        panels[1].set_ylim((low + high - LEAST_SPAN) / 2, (low + high + LEAST_SPAN) / 2)
     figure.legend(
         *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8
     )

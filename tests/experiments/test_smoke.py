@@ -89,8 +89,8 @@ def test_a_repeated_run_that_gives_other_numbers_is_found():
     other = replace(old, data={"digest": "b"}, measured={"f1@k": 0.6}, epochs=3)
     assert repeat.differing(old, later) == []
     assert repeat.differing(old, other) == ["configuration or data", "measured", "epochs and parameters"]
-    rows = [{"result": {"differing": ["measured"]}}, {"result": {"differing": []}}]
-    assert "2 stored runs" in pages.provenance([], "python -m experiments.sparsemax", rows)
+    rows = [{"setting": {"data": "birds"}, "result": {"differing": some}} for some in (["measured"], [])]
+    assert "2 random ones of the stored runs on birds" in pages.provenance([], "python -m experiments.sparsemax", rows)
     assert "1 gave other numbers" in pages.provenance([], "python -m experiments.sparsemax", rows)
 
 
