@@ -26,7 +26,7 @@ def test_a_token_inside_the_others_is_never_first():
     mean = sum(share * SQUARE[token] for token, share in shares.items())
     np.testing.assert_allclose(mean, SQUARE[4], atol=1e-3)  # shares have four digits
     assert sum(shares.values()) == pytest.approx(1.0, abs=1e-3)
-    assert never["rivals"][0]["token"] == 0
+    assert never["rivals"][0]["token"] == max(shares, key=shares.get)  # which three it is depends on rounding
     assert never["nearest"][0] == 0
     assert "inner (token 4) never scores above all of 3 others, whatever the input" in never["sentence"]
     found.verification.check()

@@ -22,7 +22,7 @@ import labelproof
 from labelproof.data import Dataset
 from labelproof.errors import DataFormatError
 
-__all__ = ["RunRecord", "append_record", "code_version", "data_digest", "read_records"]
+__all__ = ["RunRecord", "append_record", "code_version", "data_digest", "read_records", "run_key"]
 
 
 @dataclass(frozen=True)
