@@ -106,10 +106,10 @@ def _subtract_projection(QT, q, c, z):  # pragma: no cover - compiled
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
-def project(QT, q, g, c, z):  # pragma: no cover - compiled
-    """Split g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once where digits cancel."""
+def project(QT, q, g, sign, c, z):  # pragma: no cover - compiled
+    """Split ±g into QTᵀ c + z with z orthogonal to the q rows of QT; return ‖z‖². Repeated once where digits cancel."""
     for j in range(g.shape[0]):
-        z[j] = g[j]
+        z[j] = sign * g[j]
     for a in range(q):
         c[a] = 0.0
     zz = _subtract_projection(QT, q, c, z)
@@ -177,6 +177,33 @@ def drop_row(QT, R, lam, active, q, place, c, z, zz):  # pragma: no cover - comp
     return q - 1, zz + last * last
 
 
+@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
+def _score_rows(A, places, first, v, out):  # pragma: no cover - compiled
+    """Write the products of v and these rows of A from the first on, four at a time: each pass over v serves four."""
+    count, m = places.shape[0], v.shape[0]
+    i = first
+    while i + 4 <= count:
+        row0, row1, row2, row3 = A[places[i]], A[places[i + 1]], A[places[i + 2]], A[places[i + 3]]
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(m):
+            s0 += row0[j] * v[j]
+            s1 += row1[j] * v[j]
+            s2 += row2[j] * v[j]
+            s3 += row3[j] * v[j]
+        out[i] = s0
+        out[i + 1] = s1
+        out[i + 2] = s2
+        out[i + 3] = s3
+        i += 4
+    while i < count:
+        row0 = A[places[i]]
+        s0 = 0.0
+        for j in range(m):
+            s0 += row0[j] * v[j]
+        out[i] = s0
+        i += 1
+
+
 @compiled_part(_nrt=True)
 def product(A, B, out):  # pragma: no cover - compiled
     """Write the product of two matrices, or of a matrix and a vector, by BLAS."""
@@ -204,12 +231,11 @@ def dual_active_set(
     q. It is whole after every call, so that a search that was STOPPED can go on; rows may be added in between.
     Returns (outcome, q, steps, entering). After CONFLICT the rows active[:q] and entering contradict each other with
     multipliers[:q] and 1; after SOLVED every row has g·v ≥ floor · target − tolerance, or ≥ target at the optimum.
-    Targets may be negative where floor is 1.
+    Targets may be negative where floor is 1. G may have more rows than there are targets; they do not count.
     """
     scratch = active_set_scratch(*G.shape)
-    return _from_python(
-        G, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
-    )
+    rows = np.arange(len(targets)), np.ones(len(targets)), targets
+    return _from_python(G, *rows, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch)
 
 
 def active_set_scratch(n_rows: int, m: int) -> tuple[npt.NDArray[Any], ...]:
@@ -220,22 +246,23 @@ def active_set_scratch(n_rows: int, m: int) -> tuple[npt.NDArray[Any], ...]:
 
 @compiled(_nrt=False, error_model="numpy", fastmath=_FAST)
 def _from_python(
-    G, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+    A, places, signs, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
 ):  # pragma: no cover - compiled
     return continue_active_set(
-        G, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+        A, places, signs, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
     )
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def continue_active_set(
-    G, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+    A, places, signs, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
 ):  # pragma: no cover - compiled
     """Do what `dual_active_set` says, in arrays that the caller has made: numba takes seconds to compile each kind.
 
-    G may have more rows than there are targets; they do not count.
+    The rows are those of A at these places, with these signs: label sets that share rows share them in the processor's
+    cache, too.
     """
-    count, m = targets.shape[0], G.shape[1]
+    count, m = places.shape[0], v.shape[0]
     is_active, products, candidates, c, r, z = scratch
     for i in range(count):
         is_active[i] = False
@@ -243,7 +270,7 @@ def continue_active_set(
         is_active[active[a]] = True
     if q == 0:
         for e in range(n_equal):  # v = 0 meets every equality: they only narrow the directions
-            zz = project(QT, q, G[e], c, z)
+            zz = project(QT, q, A[places[e]], signs[e], c, z)
             if zz > 1e-12:
                 append_row(QT, R, lam, active, q, c, z, zz, e, 0.0)
                 q += 1
@@ -260,18 +287,21 @@ def continue_active_set(
             for k in range(n_candidates):
                 i = candidates[k]
                 if not is_active[i]:
-                    s = floor * targets[i]
+                    row = A[places[i]]
+                    s = 0.0
                     for j in range(m):
-                        s -= G[i, j] * v[j]
+                        s += row[j] * v[j]
+                    s = floor * targets[i] - signs[i] * s
                     if s > worst:
                         worst = s
                         entering = i
             if worst < 0.5 * reference:
                 entering = np.int64(-1)
         if entering < 0:
-            product(G[:count], v, products[:count])
+            _score_rows(A, places, n_equal, v, products)
             worst = tolerance
             for i in range(n_equal, count):
+                products[i] *= signs[i]
                 if floor * targets[i] - products[i] > worst and not is_active[i]:
                     worst = floor * targets[i] - products[i]
                     entering = i
@@ -285,9 +315,9 @@ def continue_active_set(
                 if targets[i] - products[i] >= cut and not is_active[i] and n_candidates < N_CANDIDATES:
                     candidates[n_candidates] = i
                     n_candidates += 1
-        g = G[entering]
+        g, sign = A[places[entering]], signs[entering]
         multiplier = 0.0
-        zz = project(QT, q, g, c, z)
+        zz = project(QT, q, g, sign, c, z)
         while True:  # every turn but the last drops a row
             steps += 1
             solve_upper(R, c, q, r)
@@ -306,10 +336,10 @@ def continue_active_set(
                 return CONFLICT, q, steps, entering
             full = np.inf
             if free:
-                s = targets[entering]
+                s = 0.0
                 for j in range(m):
-                    s -= g[j] * v[j]
-                full = s / zz
+                    s += g[j] * v[j]
+                full = (targets[entering] - sign * s) / zz
             step = longest if longest < full else full
             if free:
                 for j in range(m):

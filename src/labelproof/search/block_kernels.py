@@ -19,27 +19,27 @@ __all__ = ["extend_working_set", "fill_slots", "search_block"]
 
 Array = npt.NDArray[Any]
 ROWS_A_PEAK = 64  # that are looked at again only if the worst of them counts
-LEAST_STEPS = 40  # on the same rows, before all are looked at: the missing ones matter more than the last steps
+LEAST_STEPS = 20  # on the same rows, before all are looked at: the missing ones matter more than the last steps
 
 
 @compiled_part(_nrt=False, fastmath=True)
-def extend_working_set(scores, is_in, most, share, limit, found, peaks):  # pragma: no cover - compiled
-    """Collect the rows with the worst scores (a row is satisfied iff its score is negative) that are not yet in.
+def extend_working_set(scores, part, n_parts, is_in, most, share, limit, found, peaks):  # pragma: no cover - compiled
+    """Collect the rows of a part with the worst scores (satisfied iff negative) that are not yet in.
 
     Rows over ``share`` of the worst violation of score ≤ −1 count, and of these at most ``most``, nearly the worst
     ones. Returns the worst score and how many were found; none are sought when the worst is below ``limit``. The worst
-    of each few rows goes to ``peaks``, so that most are looked at once.
+    of each few rows, which are ``len(peaks)`` apart, goes to ``peaks``, so that most are looked at once.
     """
-    n = scores.shape[0]
-    n_peaks = (n + ROWS_A_PEAK - 1) // ROWS_A_PEAK
-    worst = scores[0]
+    n, n_peaks = scores.shape[0], peaks.shape[0]
     for b in range(n_peaks):
-        some = scores[b * ROWS_A_PEAK : min((b + 1) * ROWS_A_PEAK, n)]
-        peak = some[0]
-        for i in range(some.shape[0]):
-            peak = max(peak, some[i])
-        peaks[b] = peak
-        worst = max(worst, peak)
+        peaks[b] = scores[b]
+    for start in range(n_peaks, n, n_peaks):  # a loop that compiles to vector instructions, unlike one for a maximum
+        some = scores[start : min(start + n_peaks, n)]
+        for b in range(some.shape[0]):
+            peaks[b] = some[b] if some[b] > peaks[b] else peaks[b]
+    worst = peaks[0]
+    for b in range(n_peaks):
+        worst = max(worst, peaks[b])
     if worst < limit or most <= 0:
         return worst, 0
     cut = np.float32(-1.0 + (worst + 1.0) * share)
@@ -47,45 +47,56 @@ def extend_working_set(scores, is_in, most, share, limit, found, peaks):  # prag
         over = 0
         for b in range(n_peaks):
             if peaks[b] >= cut:
-                some = scores[b * ROWS_A_PEAK : min((b + 1) * ROWS_A_PEAK, n)]
-                for i in range(some.shape[0]):
-                    over += some[i] >= cut
+                for i in range(b, n, n_peaks):
+                    over += scores[i] >= cut
         if over <= most:
             break
         cut = np.float32(0.5) * (cut + worst)
     count = np.int64(0)
     for b in range(n_peaks):
         if peaks[b] >= cut:
-            for i in range(b * ROWS_A_PEAK, min((b + 1) * ROWS_A_PEAK, n)):
-                if scores[i] >= cut and count < most and not is_in[i]:
-                    found[count] = i
+            for i in range(b, n, n_peaks):
+                place = i * n_parts + part
+                if scores[i] >= cut and count < most and not is_in[place]:
+                    found[count] = place
                     count += 1
     return worst, count
 
 
+@compiled_part(_nrt=False)
+def _give_signs(scores, part, n_parts, labels, n_labels, n_rows, weak_zeros):  # pragma: no cover - compiled
+    """Make the products of a part's rows negative where they hold for the label set with these active labels."""
+    for i in range((n_labels - part + n_parts - 1) // n_parts, scores.shape[0]):
+        scores[i] = -scores[i] if i * n_parts + part < n_rows else -1e30
+    for label in weak_zeros:
+        if label % n_parts == part:
+            scores[label // n_parts] = -1e30
+    for label in labels:
+        if label % n_parts == part:
+            scores[label // n_parts] = -scores[label // n_parts]
+
+
 @compiled_part(_nrt=False, error_model="numpy")
-def _add_row(A, place, sign, slot, G, ids, is_in, count):  # pragma: no cover - compiled
+def _add_row(place, sign, slot, places, signs, is_in, count):  # pragma: no cover - compiled
     """Append a row of A, with its sign, to the working set of a slot; return the new count."""
-    for j in range(A.shape[1]):
-        G[slot, count, j] = sign * A[place, j]
-    ids[slot, count] = place
+    places[slot, count] = place
+    signs[slot, count] = sign
     is_in[slot, place] = True
     return count + 1
 
 
 @compiled_part(_nrt=False, error_model="numpy")
-def _turn_rows(labels, hot_place, G):  # pragma: no cover - compiled
+def _turn_rows(labels, hot_place, signs):  # pragma: no cover - compiled
     """Change the signs of those rows of a slot that belong to one of these labels and stay for all label sets."""
     for a in range(labels.shape[0]):
         place = hot_place[labels[a]]
         if place >= 0:
-            for j in range(G.shape[1]):
-                G[place, j] = -G[place, j]
+            signs[place] = -signs[place]
 
 
 def search_block(
     A: Array,
-    A32T: Array,
+    parts: Array,
     n_labels: int,
     indptr: Array,
     indices: Array,
@@ -104,19 +115,23 @@ def search_block(
     """Search for every label set of a block, ``n_slots`` of them at a time.
 
     A slot holds one label set's working rows and state until it is decided, and then takes the next, which finds the
-    hot rows there already. So the product that scores all rows is always one of a full batch of points. A label set has
-    ``max_steps`` in all. It begins at its row of ``points``, which is where its point goes, and has its own ``floor``.
+    hot rows there already. So the product that scores rows is always one of a full batch of points. It scores a part of
+    the rows, and the next one the next part; a point is found when all parts in turn have left it alone. A label set
+    has ``max_steps`` in all. It begins at its row of ``points``, which is where its point goes, and has its own
+    ``floor``.
     See `propose.search` for the arguments.
     """
     n_rows, m = A.shape
-    n_sets = len(E)
+    n_sets, n_equal = E.shape[:2]
+    size = parts.shape[2]
+    rows_and_equalities = np.concatenate([A, E.reshape(-1, m)]) if n_equal else A
     outcome, n_found, tight = np.empty(n_sets, np.int64), np.zeros(n_sets, np.int64), np.zeros(n_rows, np.int64)
     multipliers, rows = np.zeros((n_sets, m + 1)), np.zeros((n_sets, m + 1), np.int64)
     slots = (
         np.full(n_slots, -1),
         np.full(n_slots, -1),
-        np.empty((n_slots, capacity, m)),
         np.empty((n_slots, capacity), np.int64),
+        np.ones((n_slots, capacity)),
         np.zeros(n_slots, np.int64),
         np.zeros((n_slots, n_rows), np.bool_),
         np.zeros((n_slots, m, m)),
@@ -127,35 +142,36 @@ def search_block(
         np.zeros(n_slots, np.int64),
         np.empty(n_slots),
         np.zeros(n_slots, np.bool_),
+        np.zeros(n_slots, np.int64),
     )
     targets = np.ones(capacity)
-    targets[: E.shape[1]] = 0.0
+    targets[:n_equal] = 0.0
     scratch = (
         targets,
         np.empty(most, np.int64),
-        np.empty(n_rows // ROWS_A_PEAK + 1, np.float32),
+        np.empty(max(1, size // ROWS_A_PEAK), np.float32),
         np.full(n_rows, -1),
         np.empty(n_slots, np.int64),
         np.empty((n_slots, m), np.float32),
-        np.empty((n_slots, n_rows), np.float32),
+        np.empty((n_slots, size), np.float32),
         active_set_scratch(capacity, m),
     )
-    given = (*map(plain, (A, A32T)), n_labels, *map(plain, (indptr, indices, hot, weak_zeros, E)))
+    given = (*map(plain, (rows_and_equalities, parts)), n_labels, *map(plain, (indptr, indices, hot, weak_zeros)))
     limits = (most, share, plain(floor), limit, max_steps)
-    fill_slots(*given, *limits, (outcome, points, rows, n_found, tight, multipliers), slots, scratch)
+    fill_slots(*given, n_equal, *limits, (outcome, points, rows, n_found, tight, multipliers), slots, scratch)
     return outcome, rows, n_found, tight, multipliers
 
 
 @compiled(_nrt=False, error_model="numpy")
 def fill_slots(
     A,
-    A32T,
+    parts,
     n_labels,
     indptr,
     indices,
     hot,
     weak_zeros,
-    E,
+    n_equal,
     most,
     share,
     floor,
@@ -165,22 +181,27 @@ def fill_slots(
     slots,
     scratch,
 ):  # pragma: no cover - compiled
-    """Do what `search_block` says, in arrays that it has made: numba takes seconds to compile each kind of array."""
+    """Do what `search_block` says, in arrays that it has made: numba takes seconds to compile each kind of array.
+
+    After its rows A has the equalities of each label set. ``n_held`` counts the parts that hold at a slot's point.
+    """
     outcome, points, rows, n_found, tight, multipliers = results
-    owner, shown, G, ids, counts, is_in, QT, R, lam, active, q, n_steps, floors, is_open = slots
+    owner, shown, places, signs, counts, is_in, QT, R, lam, active, q, n_steps, floors, is_open, n_held = slots
     targets, found, peaks, hot_place, solved, points32, scores, of_active_set = scratch
-    n_rows, m = A.shape
-    n_sets, n_equal = E.shape[0], E.shape[1]
-    n_slots, capacity = ids.shape
+    n_rows, m = tight.shape[0], A.shape[1]
+    n_sets, n_parts = outcome.shape[0], parts.shape[0]
+    n_slots, capacity = places.shape
     first = n_equal + hot.shape[0]  # place of the first row that is not in every working set
     for a in range(hot.shape[0]):
         hot_place[hot[a]] = n_equal + a
         for k in range(n_slots):
-            _add_row(A, hot[a], -1.0 if hot[a] < n_labels else 1.0, k, G, ids, is_in, n_equal + a)
+            _add_row(hot[a], -1.0 if hot[a] < n_labels else 1.0, k, places, signs, is_in, n_equal + a)
     for k in range(n_slots):
         counts[k] = first
     waiting = 0
+    part = 0
     while True:
+        part = (part + 1) % n_parts
         n_solved = 0
         for k in range(n_slots):
             if owner[k] < 0:
@@ -189,28 +210,33 @@ def fill_slots(
                 i = waiting
                 waiting += 1
                 for a in range(first, counts[k]):
-                    is_in[k, ids[k, a]] = False
+                    is_in[k, places[k, a]] = False
                 if shown[k] >= 0:
-                    _turn_rows(indices[indptr[shown[k]] : indptr[shown[k] + 1]], hot_place, G[k])
+                    _turn_rows(indices[indptr[shown[k]] : indptr[shown[k] + 1]], hot_place, signs[k])
                 owner[k] = i
                 shown[k] = i
                 floors[k] = floor[i]
                 q[k] = 0
                 n_steps[k] = 0
                 for e in range(n_equal):
-                    for j in range(m):
-                        G[k, e, j] = E[i, e, j]
-                    ids[k, e] = -1 - e
-                _turn_rows(indices[indptr[i] : indptr[i + 1]], hot_place, G[k])
+                    places[k, e] = n_rows + i * n_equal + e
+                _turn_rows(indices[indptr[i] : indptr[i + 1]], hot_place, signs[k])
                 count = first
                 for a in range(indptr[i], indptr[i + 1]):
                     if hot_place[indices[a]] < 0:
-                        count = _add_row(A, indices[a], 1.0, k, G, ids, is_in, count)
+                        count = _add_row(indices[a], 1.0, k, places, signs, is_in, count)
                 counts[k] = count
+                n_held[k] = 0
+            if n_held[k] > 0:
+                solved[n_solved] = k
+                n_solved += 1
+                continue
             i = owner[k]
             status, q[k], steps, entering = continue_active_set(
-                G[k],
-                targets[: counts[k]],
+                A,
+                places[k, : counts[k]],
+                signs[k],
+                targets,
                 n_equal,
                 points[i],
                 QT[k],
@@ -232,7 +258,7 @@ def fill_slots(
                 continue
             outcome[i] = status
             for a in range(q[k]):
-                rows[i, a] = ids[k, active[k, a]]
+                rows[i, a] = places[k, active[k, a]]
             n_found[i] = q[k]
             if status == CONFLICT:
                 largest = 1.0
@@ -245,7 +271,7 @@ def fill_slots(
                         rows[i, count] = rows[i, a]
                         multipliers[i, count] = multipliers[i, a]
                         count += 1
-                rows[i, count] = ids[k, entering]
+                rows[i, count] = places[k, entering]
                 multipliers[i, count] = 1.0
                 n_found[i] = count + 1
             owner[k] = -1
@@ -253,32 +279,26 @@ def fill_slots(
             for k in range(n_solved):
                 for j in range(m):
                     points32[k, j] = points[owner[solved[k]], j]
-            product(points32[:n_solved], A32T, scores[:n_solved])
+            product(points32[:n_solved], parts[part], scores[:n_solved])
         for r in range(n_solved):
             k = solved[r]
             i = owner[k]
-            S = scores[r]
-            for p in range(n_labels, n_rows):
-                S[p] = -S[p]
-            for a in range(weak_zeros.shape[0]):
-                S[weak_zeros[a]] = -1e30
-            for a in range(indptr[i], indptr[i + 1]):
-                S[indices[a]] = -S[indices[a]]
-            free = capacity - counts[k]
-            worst, new = extend_working_set(S, is_in[k], most if most < free else free, share, limit, found, peaks)
-            if worst >= limit and new > 0:
+            _give_signs(scores[r], part, n_parts, indices[indptr[i] : indptr[i + 1]], n_labels, n_rows, weak_zeros)
+            free = min(most, capacity - counts[k])
+            worst, new = extend_working_set(scores[r], part, n_parts, is_in[k], free, share, limit, found, peaks)
+            n_held[k] += 1
+            if worst >= limit and (new > 0 or is_open[k] or floors[k] < 1.0):
+                n_held[k] = 0
                 for a in range(new):
                     p = found[a]
-                    counts[k] = _add_row(A, p, -1.0 if p < n_labels else 1.0, k, G, ids, is_in, counts[k])
-                continue
-            if worst >= limit and is_open[k]:  # the rows that it has are not done with
-                continue
-            if worst >= limit and floors[k] < 1.0:  # float32 sees a violation among the rows that hold: make room
-                floors[k] = 1.0
+                    counts[k] = _add_row(p, -1.0 if p < n_labels else 1.0, k, places, signs, is_in, counts[k])
+                if new == 0 and not is_open[k]:  # float32 sees a violation among the rows that hold: make room
+                    floors[k] = 1.0
+            if n_held[k] < n_parts:
                 continue
             outcome[i] = SOLVED
             for a in range(q[k]):
-                rows[i, a] = ids[k, active[k, a]]
+                rows[i, a] = places[k, active[k, a]]
             n_found[i] = q[k]
             owner[k] = -1
         n_free = 0
@@ -288,5 +308,7 @@ def fill_slots(
             break
     for i in range(n_sets):
         for a in range(n_found[i]):
-            if rows[i, a] >= 0:
+            if rows[i, a] < n_rows:
                 tight[rows[i, a]] += 1
+            else:
+                rows[i, a] = -1 - (rows[i, a] - n_rows) % n_equal

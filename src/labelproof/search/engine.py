@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -44,8 +45,10 @@ MOST_EXTENDED = 4_000_000  # rows × width that are worth converting to extended
 
 
 def blocks(sets: LabelSets, size: int) -> list[LabelSets]:
-    """Cut label sets into blocks of at most this size."""
-    return [sets.slice(start, min(start + size, len(sets))) for start in range(0, len(sets), size)]
+    """Cut label sets into as few blocks of at most this size as possible, none much smaller than the others."""
+    n_blocks = -(-len(sets) // size)
+    ends = [len(sets) * i // n_blocks for i in range(n_blocks + 1)] if n_blocks else []
+    return [sets.slice(start, stop) for start, stop in pairwise(ends)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +182,7 @@ def _proven(layer: OutputLayer, floats: FloatRows, one: LabelSets, found: Findin
 
 
 def _block_size(width: int) -> int:
-    return int(np.clip(12800 // width, 8, 256))
+    return int(np.clip(16000 // width, 8, 320))
 
 
 def _decide_block(
@@ -208,7 +211,7 @@ def _prove(job: Prepared, sets: LabelSets, guesses: Guesses, seconds: float | No
             evidence[i] = Finding(point=x) if fault is None else Finding(reason=fault)
     clashes = np.flatnonzero(guesses.outcome == 0).tolist()
     conflicts = [np.sort(guesses.rows[i]) for i in clashes]
-    faults = conflict_faults(job.layer, sets.take(clashes), conflicts, partial(_may_solve, seconds))
+    faults = conflict_faults(job.layer, sets.take(clashes), conflicts, partial(_may_solve, seconds), job.floats)
     for i, rows, fault in zip(clashes, conflicts, faults, strict=True):
         evidence[i] = Finding(conflict=rows) if fault is None else Finding(reason=fault)
     return evidence

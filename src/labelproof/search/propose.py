@@ -95,7 +95,7 @@ def _search_block(
         points[2 * n_active <= m] = system.origin  # where most labels are off
     outcome, places, counts, tight, multipliers = search_block(
         system.rows,
-        system.rows_t32,
+        system.scored_parts,
         layer.n_labels,
         sets.indptr,
         sets.indices,
@@ -105,7 +105,7 @@ def _search_block(
         min(len(sets), int(np.clip(1600 // m, 4, 32))),
         equalities.shape[1] + min(len(system.rows), len(hot) + most_active + 1000 + 6 * m),
         max(100, m // 2),
-        0.3,
+        0.05,
         np.where(points.any(axis=1), 0.5, 0.02),  # of what is wanted of rows: far from 0, more costs next to nothing
         -1e-3,
         max_steps,

@@ -20,6 +20,8 @@ __all__ = ["SearchSystem", "extra_columns", "search_system", "unit_rows"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+ROWS_A_PART = 40  # at least, for each column
+MOST_PARTS = 4
 NUMBERS_AT_ONCE = 2**15  # of rows that are scaled together: they stay in the processor's cache
 MODERATE = 400  # exponents up to which scaling in two steps rounds nothing that matters
 PAIRS = 1000  # of neighbouring labels that show whether a layer is smooth
@@ -67,11 +69,18 @@ class SearchSystem:
         return self.rows.shape[1]
 
     @cached_property
-    def rows_t32(self) -> npt.NDArray[np.float32]:
-        """float32 (width, n_rows): the rows for fast scoring."""
-        table = np.empty((self.width, len(self.rows)), np.float32)
-        for part in _parts(*self.rows.shape):
-            table[:, part] = self.rows[part].T
+    def scored_parts(self) -> npt.NDArray[np.float32]:
+        """float32 (n_parts, width, rows of a part): the rows for fast scoring, a part at a time.
+
+        Of n parts each has every n-th row, so that it is a fair sample; 0 fills up the last ones.
+        """
+        n, width = self.rows.shape
+        n_parts = int(np.clip(n // (ROWS_A_PART * width), 1, MOST_PARTS))
+        table = np.zeros((n_parts, width, -(-n // n_parts)), np.float32)
+        for part in range(n_parts):
+            some = self.rows[part::n_parts]
+            for few in _parts(*some.shape):
+                table[part, :, few] = some[few].T
         return table
 
     @cached_property
@@ -93,7 +102,7 @@ class SearchSystem:
 def search_system(layer: OutputLayer, deadline: float = np.inf) -> SearchSystem:
     """Scale the rows of a layer for the search; raise OutOfTimeError if that takes until the deadline."""
     n, extra = layer.n_labels, extra_columns(layer)
-    row_exponents = _exponents(np.maximum(largest_of_rows(layer.weight), largest_of_rows(extra)))
+    row_exponents = _exponents(np.maximum(layer.largest_weights, largest_of_rows(extra)))
     labels, norms, column_exponents = _label_rows(layer.weight, extra, row_exponents, deadline)
     width = labels.shape[1]
     bounds, numbers, fixed, fixed_features = _bound_rows(layer, width, column_exponents)
