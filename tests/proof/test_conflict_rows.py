@@ -1,15 +1,19 @@
 """The rows of a conflict in floats are those in exact numbers, and what is no row of the system is refused."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from labelproof.proof import conflicts
 from labelproof.proof.conflicts import _extra_row, _float_systems, _only_dependence, conflict_faults, exact_multipliers
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import exact_row, make_layer
+from labelproof.proof.rounding import float_rows
+from labelproof.proof.sparse_weights import SparseWeight
 
 UNIT = Fraction(1, 2**53)
 BOX = (np.array([-0.5, -np.inf, 0.0, -np.inf]), np.array([9.0, 0.25, np.inf, 8.0]))
@@ -38,14 +42,16 @@ def is_the_row(found, wanted):
     )
 
 
+@pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("name", LAYERS)
-def test_float_rows_are_the_exact_rows_over_a_power_of_two(name):
+def test_float_rows_are_the_exact_rows_over_a_power_of_two(name, given):
     layer = make_layer(WEIGHT, **LAYERS[name])
+    floats = float_rows(layer) if given else None
     rows = [*range(4), *layer.extra_rows()]
     for size in (1, 2):
         chosen = np.array(list(combinations(rows, size)))
         sets = read_label_sets([[[0, 2], [], [1, 2, 3]][i % 3] for i in range(len(chosen))], 4)
-        for numbers, active, system in zip(chosen, sets, _float_systems(layer, sets, chosen), strict=True):
+        for numbers, active, system in zip(chosen, sets, _float_systems(layer, sets, chosen, floats), strict=True):
             exact = [exact_row(layer, row, active) for row in numbers.tolist()]
             kept = [column for column in zip(*exact, strict=True) if any(column)]
             for k, row in enumerate(numbers.tolist()):
@@ -62,6 +68,29 @@ def test_a_row_that_underflows_beside_its_own_entries_is_left_to_exact_numbers()
     (system,) = _float_systems(layer, read_label_sets([[0, 1]], 3), np.array([[0, 1, 2]]))
     assert np.isnan(system[0]).tolist() == [False, True]
     assert not np.isnan(system[1:]).any()
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": np.arange(4.0)}])
+def test_rows_that_were_scaled_for_witnesses_are_taken_from_there(options):
+    layer = make_layer(WEIGHT, **options)
+    sets, rows = read_label_sets([[0, 2], []], 4), np.array([[0, 1, 2], [1, 2, 3]])
+    floats = float_rows(layer)
+    anew, taken = (np.array(_float_systems(layer, sets, rows, some)) for some in (None, floats))
+    ratios = anew[taken != 0] / taken[taken != 0]
+    assert len(set(ratios.tolist())) == 1  # `many_rows` asks for the same scale of all rows
+    twice = replace(floats, rows=2 * floats.rows)
+    np.testing.assert_array_equal(np.array(_float_systems(layer, sets, rows, twice)), 2 * taken)
+
+
+def test_rows_that_were_not_scaled_one_by_one_and_exactly_are_scaled_anew():
+    lost = make_layer(np.array([[1e300, 1e-300], [1.0, 1.0], [-1.0, -1.0]]))
+    shared = make_layer(WEIGHT, rule="topk")
+    sparse = make_layer(SparseWeight(scipy.sparse.csr_array(WEIGHT)))
+    bounded = make_layer(WEIGHT, domain=(0.0, 1.0))
+    for layer, rows in ((lost, [0, 1, 2]), (shared, [0, 1, 2]), (sparse, [0, 1, 2]), (bounded, [0, 1, 4])):
+        sets, numbers = read_label_sets([[0, 1]], layer.n_labels), np.array([rows])
+        anew, given = (_float_systems(layer, sets, numbers, floats)[0] for floats in (None, float_rows(layer)))
+        np.testing.assert_array_equal(anew, given)
 
 
 def test_extra_rows_are_unit_vectors_with_the_bound_for_a_scale():

@@ -11,7 +11,7 @@ from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import make_layer
 from labelproof.proof.rounding import WIDE, float_rows, relative_error, scaled_points
 from labelproof.proof.sparse_weights import SparseWeight
-from labelproof.proof.witnesses import _are_sure, witness_faults
+from labelproof.proof.witnesses import _are_sure, _hold_surely, witness_faults
 
 
 def sure(layer, points, sets):
@@ -125,3 +125,55 @@ def test_what_the_bound_does_not_speak_of_is_left_to_the_judgement_one_by_one():
     point[:2] = x
     assert sure(make_layer(wide), [point], [[0]]) == [False]
     assert sure(make_layer(wide[:, :-1]), [point[:-1]], [[0]]) == [True]
+
+
+def holds(rows, layer, x, active):
+    v, _ = scaled_points(layer, np.array([x]))
+    return bool(_hold_surely(rows, float_rows(layer), v, read_label_sets([active], layer.n_labels))[0])
+
+
+@pytest.mark.parametrize("d", [2, 256])
+def test_the_bound_of_single_precision_is_as_many_times_as_large_as_its_unit(d):
+    layer = make_layer(np.where(np.arange(d) % 2, -1.0, 1.0)[None])
+    floats = float_rows(layer)
+    unit, length = 2.0**29 * relative_error(d) * floats.norms.max(), np.sqrt(d) / 2
+    for share, expected in ((0.6, False), (1.5, True)):
+        x = np.ones(d)
+        x[0] += share * unit * length * 2 / float(np.abs(floats.rows[0, 0]))
+        assert holds(floats.single, layer, x, [0]) == expected
+        assert holds(floats.rows, layer, x, [0])
+        assert sure(layer, [x], [[0]]) == [True]
+        assert sure(layer, [x], [[]]) == [False]
+
+
+def test_signs_that_single_precision_gets_wrong_are_not_believed():
+    unit = 2.0**-24
+    layer = make_layer(np.array([[1 + 0.9 * unit, -1 - 1.1 * unit, 0.3 * unit]]))
+    x, floats = np.ones(3), float_rows(layer)
+    assert float(floats.single.sum()) < 0 < float(floats.rows.sum())
+    for rows in (floats.single, floats.rows):
+        assert not holds(rows, layer, x, [])
+    assert not holds(floats.single, layer, x, [0])
+    assert holds(floats.rows, layer, x, [0])
+
+
+def test_witnesses_of_one_block_are_judged_in_the_precision_that_each_needs(monkeypatch):
+    layer = make_layer(np.array([[1.0, -1.0], [0.0, 1.0]]))
+    points = np.array([[2.0, 1.0], [1 + 2.0**-30, 1.0], [1.0, 2.0], [1 - 2.0**-30, 1.0], [1.0, 1.0]])
+    sets = [[0, 1], [0, 1], [1], [1], [1]]
+    expected = [True, True, True, True, False]
+    asked = []
+
+    def counted(rows, floats, v, some):
+        asked.append((rows.dtype.itemsize, len(v)))
+        return _hold_surely(rows, floats, v, some)
+
+    monkeypatch.setattr(witnesses, "_hold_surely", counted)
+    assert sure(layer, points, sets) == expected
+    assert asked == [(4, 5), (8, 3)]
+    monkeypatch.setattr(witnesses, "MOST_SINGLE", 3)
+    assert sure(layer, points, sets) == expected
+    assert asked[2:] == [(8, 5)]
+    monkeypatch.setattr(witnesses, "MOST_SINGLE", 4)
+    assert sure(layer, points[:1], sets[:1]) == [True]
+    assert asked[3:] == [(4, 1)]

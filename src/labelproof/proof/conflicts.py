@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.many_rows import is_surely_positive, nearest_dependence
 from labelproof.proof.regions import OutputLayer, exact_row, integers
-from labelproof.proof.rounding import relative_error, row_exponents, times_power_of_two
+from labelproof.proof.rounding import FloatRows, relative_error, row_exponents, times_power_of_two
 
 __all__ = ["conflict_faults", "exact_multipliers"]
 
@@ -34,18 +34,20 @@ def conflict_faults(
     sets: LabelSets,
     conflicts: Sequence[Indices],
     may_solve: Callable[[int], bool] = lambda _: True,
+    floats: FloatRows | None = None,
 ) -> list[str | None]:
     """Return, for each label set, None if its conflict proves it unargmaxable, else what is wrong with it.
 
     Sets that claim the same of the same rows are judged once. Where floats do not tell, ``may_solve`` is asked whether
-    there is time for an exact solve with so many rows; without it nothing is proven.
+    there is time for an exact solve with so many rows; without it nothing is proven. The `float_rows` of the layer save
+    time where they are known.
     """
     if len({rows.tobytes() for rows in conflicts}) == len(conflicts):
-        return _faults(layer, sets, conflicts, may_solve)
+        return _faults(layer, sets, conflicts, may_solve, floats)
     claims = _claims(layer, sets, conflicts)
     first = {claim: i for i, claim in reversed(list(enumerate(claims)))}
     which = list(first.values())
-    faults = _faults(layer, sets.take(which), [conflicts[i] for i in which], may_solve)
+    faults = _faults(layer, sets.take(which), [conflicts[i] for i in which], may_solve, floats)
     judged = dict(zip(first, faults, strict=True))
     return [judged[claim] for claim in claims]
 
@@ -63,7 +65,11 @@ def _claims(layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices]) -
 
 
 def _faults(
-    layer: OutputLayer, sets: LabelSets, conflicts: Sequence[Indices], may_solve: Callable[[int], bool]
+    layer: OutputLayer,
+    sets: LabelSets,
+    conflicts: Sequence[Indices],
+    may_solve: Callable[[int], bool],
+    floats: FloatRows | None,
 ) -> list[str | None]:
     faults = [_form_fault(layer, active, rows) for active, rows in zip(sets, conflicts, strict=True)]
     by_size: dict[int, list[int]] = {}
@@ -72,10 +78,10 @@ def _faults(
             by_size.setdefault(len(rows), []).append(i)
     proven: set[int] = set()
     for size, which in by_size.items():
-        at_once = 1 + 200_000 // size**2  # keeps the matrices of a stack in the processor's cache
+        at_once = 1 + 100_000 // size**2  # keeps the matrices of a stack in the processor's cache
         for start in range(0, len(which), at_once):
             some = which[start : start + at_once]
-            systems = _float_systems(layer, sets.take(some), np.array([conflicts[i] for i in some]))
+            systems = _float_systems(layer, sets.take(some), np.array([conflicts[i] for i in some]), floats)
             if size > layer.width + 1:
                 exact = zip(some, systems, strict=True) if _has_exact_offsets(layer) else ()
                 proven |= {i for i, system in exact if is_surely_positive(system)}
@@ -100,34 +106,53 @@ def _form_fault(layer: OutputLayer, active: Indices, rows: Indices) -> str | Non
     most = ROWS_A_COLUMN * (layer.d + 3)
     if not 1 <= len(numbers) <= most:
         return f"expected a conflict of 1 to {most} rows, got {len(numbers)}"
-    n = layer.n_labels
-    extra = {number for number in numbers if not 0 <= number < n}
-    if not all(map(lt, numbers, numbers[1:])) or (extra and not extra <= set(layer.extra_rows())):
+    n, ascending = layer.n_labels, all(map(lt, numbers, numbers[1:]))
+    extra = {number for number in numbers if number >= n} if numbers[-1] >= n else set()
+    if not ascending or numbers[0] < 0 or (extra and not extra <= set(layer.extra_rows())):
         return f"expected a conflict of different rows of the system in ascending order, got {numbers}"
     if not any(layer.is_strict(row, active) for row in numbers):
         return "expected a conflict with a strict inequality, got only weak ones"
     return None
 
 
-def _float_systems(layer: OutputLayer, sets: LabelSets, conflicts: Indices) -> list[Floats]:
+def _float_systems(
+    layer: OutputLayer, sets: LabelSets, conflicts: Indices, floats: FloatRows | None = None
+) -> list[Floats]:
     """Return the rows of conflicts of one size, each times a power of two, as floats within a unit of the exact ones.
 
     They are NaN where that cannot be. Columns that are zero in all rows are left out: they ask nothing of multipliers.
     """
-    n, width = layer.n_labels, layer.width
-    signs, is_active = np.empty(conflicts.shape), np.zeros(n, dtype=np.bool_)
-    for some, rows, active in zip(signs, np.minimum(conflicts, n - 1), sets, strict=True):
-        is_active[active] = True
-        some[:] = np.where(is_active[rows], 1.0, -1.0)
-        is_active[active] = False
-    floats = np.empty((*conflicts.shape, width))
-    flat, step = floats.reshape(-1, width), max(16, NUMBERS_AT_ONCE // width)
-    for start in range(0, len(flat), step):
-        part = slice(start, start + step)
-        flat[part] = _scaled_rows(layer, conflicts.reshape(-1)[part], signs.reshape(-1, 1)[part])
-    used = (floats != 0).any(axis=1)
-    systems = zip(floats, used, used.all(axis=1).tolist(), strict=True)
+    width = layer.width
+    signs = np.where(_are_active(sets, conflicts), 1.0, -1.0)
+    if floats is not None and _has_all(floats, layer, conflicts):
+        rows = floats.rows.take(conflicts, axis=0)[..., :width]
+        rows *= signs[..., None]
+    else:
+        rows = np.empty((*conflicts.shape, width))
+        flat, step = rows.reshape(-1, width), max(16, NUMBERS_AT_ONCE // width)
+        for start in range(0, len(flat), step):
+            part = slice(start, start + step)
+            flat[part] = _scaled_rows(layer, conflicts.reshape(-1)[part], signs.reshape(-1, 1)[part])
+    if (rows[:, 0] != 0).all():
+        return list(rows)  # one row tells
+    used = (rows != 0).any(axis=1)
+    systems = zip(rows, used, used.all(axis=1).tolist(), strict=True)
     return [system if all_used else system[:, columns] for system, columns, all_used in systems]
+
+
+def _are_active(sets: LabelSets, rows: Indices) -> npt.NDArray[np.bool_]:
+    """Return which rows (n_sets, size) are those of labels that are active in their label set."""
+    first = sets.n_labels + np.int64(rows.max(initial=0)) + 1  # a range of numbers for each label set
+    known = np.repeat(np.arange(len(sets)), np.diff(sets.indptr)) * first + sets.indices  # ascending
+    asked = np.arange(len(sets))[:, None] * first + rows
+    places = np.searchsorted(known, asked)
+    return np.append(known, -1)[places] == asked
+
+
+def _has_all(floats: FloatRows, layer: OutputLayer, conflicts: Indices) -> bool:
+    """Return whether all rows of these conflicts are labels' that `float_rows` has scaled one by one, exactly."""
+    is_exact = layer.rule == "sigmoid" and layer.sparse is None and not len(floats.inexact)
+    return is_exact and bool((conflicts < layer.n_labels).all())
 
 
 def _scaled_rows(layer: OutputLayer, numbers: Indices, signs: Floats) -> Floats:
@@ -176,12 +201,13 @@ def _positive_dependence(stack: Floats) -> npt.NDArray[np.bool_]:
     count, size, _ = stack.shape
     ones = np.full((count, size, 1), 2.0 ** -(size.bit_length() // 2))  # about as long as the other rows of K
     K = np.concatenate([stack, ones], axis=2).transpose(0, 2, 1)
-    usable = np.isfinite(K).all(axis=(1, 2))
+    usable = np.isfinite(K.sum(axis=(1, 2)))  # of numbers up to 1
     K[~usable] = np.eye(size)
     certain = usable & _surely_positive(K)
     left = np.flatnonzero(usable & ~certain)
-    guess, error, alpha = _bounded_multipliers(K[left])
-    certain[left] = (alpha < 0.5) & (guess > error).all(axis=1)
+    if len(left):
+        guess, error, alpha = _bounded_multipliers(K[left])
+        certain[left] = (alpha < 0.5) & (guess > error).all(axis=1)
     return certain
 
 
@@ -229,7 +255,7 @@ def _squares(matrices: Floats) -> Floats:
 def _solutions(K: Floats, L: Floats, e: Floats) -> Floats:
     """Return a guess of K⁻¹ e for each matrix of a stack, given L Lᵀ ≈ K Kᵀ."""
     guess = np.zeros((len(K), *e.shape))
-    for _ in range(3):
+    for _ in range(2):
         rest = e - K @ guess
         guess += K.transpose(0, 2, 1) @ [dpotrs(factor.T, one, lower=0)[0] for factor, one in zip(L, rest, strict=True)]
     return guess
@@ -270,11 +296,10 @@ def _inverse(K: Floats) -> Floats:
 
 def _factor(K: Floats) -> Floats:
     """Return a lower triangle L with L Lᵀ ≈ K for each matrix of a stack; those that are not positive give NaN."""
-    L = np.full_like(K, np.nan)
+    L = np.empty_like(K)
     for one, factor in zip(K, L, strict=True):
         upper, failed = dpotrf(one.T)
-        if not failed:
-            factor[:] = upper.T
+        factor[:] = np.nan if failed else upper.T
     return L
 
 

@@ -44,9 +44,12 @@ class LabelSets:
 
     def take(self, which: Sequence[int]) -> "LabelSets":
         """Return the sets at these places."""
-        chosen = [self[i] for i in which]
-        flat = np.concatenate([np.empty(0, np.int64), *chosen])
-        return LabelSets(self.n_labels, _indptr(np.array([len(active) for active in chosen], np.int64)), flat)
+        places = np.array(which, np.int64)
+        starts = self.indptr[places]
+        lengths = self.indptr[places + 1] - starts
+        indptr = _indptr(lengths)
+        of = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+        return LabelSets(self.n_labels, indptr, self.indices[of])
 
 
 def read_label_sets(labels: Any, n_labels: int) -> LabelSets:

@@ -31,7 +31,7 @@ from scipy.special import logit
 
 from labelproof.proof.domains import Ball, Domain, read_domain
 from labelproof.proof.exact_arrays import finite_array
-from labelproof.proof.sparse_weights import SparseWeight, sha256_of
+from labelproof.proof.sparse_weights import SparseWeight, largest_of_rows, sha256_of
 
 __all__ = [
     "Domain",
@@ -95,6 +95,11 @@ class OutputLayer:
     def weight_sha256(self) -> str:
         """Hash of the weights."""
         return sha256_of(self.weight)
+
+    @cached_property
+    def largest_weights(self) -> Floats:
+        """Largest absolute weight of each label, float64 (n_labels,)."""
+        return largest_of_rows(self.stored)
 
     @property
     def sparse(self) -> SparseWeight | None:

@@ -173,7 +173,7 @@ class Verification(Sequence[Certificate]):
             yes, no = which[self.status[which] == 1].tolist(), which[self.status[which] == 0].tolist()
             found = witness_faults(
                 self.layer, floats, self.label_sets.take(yes), [self._witness(i) for i in yes]
-            ) + self._conflict_faults(no)
+            ) + self._conflict_faults(no, floats)
             return [(i, fault) for i, fault in zip(yes + no, found, strict=True) if fault is not None]
 
         starts = range(0, len(self), 64)
@@ -186,9 +186,10 @@ class Verification(Sequence[Certificate]):
         if self.radii is not None:
             self._check_radii(self.radii, floats, n_jobs)
 
-    def _conflict_faults(self, which: list[int]) -> list[str | None]:
+    def _conflict_faults(self, which: list[int], floats: FloatRows) -> list[str | None]:
         plain = [i for i in which if i not in self.multipliers]
-        found = conflict_faults(self.layer, self.label_sets.take(plain), [self._conflict(i) for i in plain])
+        conflicts = [self._conflict(i) for i in plain]
+        found = conflict_faults(self.layer, self.label_sets.take(plain), conflicts, floats=floats)
         faults = dict(zip(plain, found, strict=True))
         for i in which:
             if i in self.multipliers:

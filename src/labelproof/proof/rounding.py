@@ -7,6 +7,7 @@ rounding in their own evaluation.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,11 @@ class FloatRows:
     exponent: int
     exponents: Indices  # (n_labels,): each row is the stored one over 2**exponents
 
+    @cached_property
+    def single(self) -> npt.NDArray[np.float32]:
+        """The rows, rounded to single precision."""
+        return self.rows.astype(np.float32)
+
 
 def float_rows(layer: OutputLayer) -> FloatRows:
     """Scale the label rows of a layer for `bounded_logits`."""
@@ -71,7 +77,7 @@ def float_rows(layer: OutputLayer) -> FloatRows:
         return _sparse_rows(layer, layer.sparse.rows)
     offsets = _offsets(layer)
     width = layer.d + offsets.shape[1]
-    exponents = _exponents(layer, np.maximum(largest_of_rows(layer.weight), largest_of_rows(offsets)), width)
+    exponents = _exponents(layer, np.maximum(layer.largest_weights, largest_of_rows(offsets)), width)
     table = np.empty((layer.n_labels, width), order="F" if width > WIDE else "C")  # few columns are read at a time
     norms, lost = np.empty(layer.n_labels), np.empty(layer.n_labels, np.bool_)
     step = max(16, NUMBERS_AT_ONCE // width)
