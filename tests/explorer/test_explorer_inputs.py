@@ -8,6 +8,7 @@ from small_explorers import ask, client_of, layer_of, served
 from test_explorer_page import open_at
 
 import labelproof as lp
+from labelproof.auditing.assumptions import Reading
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explorer import make_app
 from labelproof.explorer.prover import make_prover
@@ -235,7 +236,7 @@ def test_features_that_hardly_vary_are_held_where_they_are():
     features = np.random.default_rng(0).normal(size=(300, 4))
     features[:, 2] *= 1e-33
     weight = np.random.default_rng(1).normal(size=(5, 4))
-    prover = make_prover(layer_of(weight, bias=np.full(5, -0.5)), inputs=RealInputs(features, "made"))
+    prover = make_prover(layer_of(weight, bias=np.full(5, -0.5)), Reading(), inputs=RealInputs(features, "made"))
     assert prover.n_narrow == 1
     assert prover.layer.low[2] == prover.layer.high[2]
     found = prover.verdict((0, 1)).certificate

@@ -6,11 +6,27 @@ from typing import Any
 from labelproof.auditing.narrow import narrow_features, said_of, within_range
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.importers import ImportedLayer
+from labelproof.proof.regions import Ties
 
-__all__ = ["AS_FOUND", "Assumptions", "assume", "hold_narrow"]
+__all__ = ["AS_FOUND", "Assumptions", "Reading", "assume", "hold_narrow"]
 
 AS_FOUND = "as found"
 """The rule, thresholds or domain that the model itself tells of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How label sets are to be read from logits, in the form of `labelproof.verify`; by default as the model tells."""
+
+    rule: Any = AS_FOUND
+    thresholds: Any = AS_FOUND
+    ties: Ties = "inactive"
+    domain: Any = AS_FOUND
+
+    @property
+    def is_domain_found(self) -> bool:
+        """Whether the features are those that the model tells of, which real inputs may narrow down."""
+        return _is_as_found(self.domain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +43,9 @@ class Assumptions:
     size: int | None = None
 
 
-def assume(
-    layer: ImportedLayer, *, rule: Any = AS_FOUND, thresholds: Any = AS_FOUND, domain: Any = AS_FOUND
-) -> Assumptions:
+def assume(layer: ImportedLayer, reading: Reading) -> Assumptions:
     """Return what is assumed of a layer; the model's own thresholds go with its own rule."""
+    rule, thresholds, domain = reading.rule, reading.thresholds, reading.domain
     if not _is_as_found(rule):
         chosen = rule, None if _is_as_found(thresholds) else thresholds
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.assumptions import AS_FOUND, assume, hold_narrow
+from labelproof.auditing.assumptions import Reading, assume, hold_narrow
 from labelproof.auditing.inside import bounds_only
 from labelproof.auditing.narrow import in_the_middle
 from labelproof.auditing.real_inputs import RealInputs
@@ -25,7 +25,7 @@ from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable
 from labelproof.proof.domains import read_domain
 from labelproof.proof.labels import read_label_set
 from labelproof.proof.margins import UnitWeights, margin
-from labelproof.proof.regions import OutputLayer, Ties, make_layer
+from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.search.engine import prepare
 from labelproof.search.few_features import has_features_to_spare
 from labelproof.search.findings import Finding, pack
@@ -149,30 +149,24 @@ class Prover:
         return Verdict(labels, most_central(question, found), None)
 
 
-def make_prover(
-    source: ImportedLayer,
-    *,
-    rule: Any = AS_FOUND,
-    thresholds: Any = AS_FOUND,
-    domain: Any = AS_FOUND,
-    ties: Ties = "inactive",
-    inputs: RealInputs | None = None,
-) -> Prover:
+def make_prover(source: ImportedLayer, reading: Reading, *, inputs: RealInputs | None = None) -> Prover:
     """Prepare an imported layer; rule, thresholds and domain are the model's own unless others are asked for.
 
     Features that hardly vary in real inputs are held in the middle of their range: what is possible there is so in an
     audit, which gives them all of it.
     """
-    assumed = assume(source, rule=rule, thresholds=thresholds, domain=domain)
-    if isinstance(domain, str) and domain == AS_FOUND:
+    assumed = assume(source, reading)
+    if reading.is_domain_found:
         assumed = bounds_only(assumed, source.n_features, what="The explorer")
-    elif read_domain(domain, source.n_features).balls:
-        raise ValueError(f"the explorer takes domains of bounds only, got {domain!r}: labelproof audit takes it")
+    elif read_domain(reading.domain, source.n_features).balls:
+        raise ValueError(
+            f"the explorer takes domains of bounds only, got {reading.domain!r}: labelproof audit takes it"
+        )
     narrow: list[int] = []
-    if inputs is not None and isinstance(domain, str) and domain == AS_FOUND:
+    if inputs is not None and reading.is_domain_found:
         assumed, narrow = hold_narrow(assumed, inputs, source.n_features)
         assumed = replace(assumed, domain=in_the_middle(assumed.domain, narrow)) if narrow else assumed
-    options: dict[str, Any] = {"bias": source.bias, "ties": ties, "domain": assumed.domain}
+    options: dict[str, Any] = {"bias": source.bias, "ties": reading.ties, "domain": assumed.domain}
     if isinstance(assumed.rule, str):
         layer = make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options)  # type: ignore[arg-type] # it says which
         return Prover(layer, assumed.size, len(narrow))
