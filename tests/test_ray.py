@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 import labelproof as lp
 from labelproof.auditing import advice, explained
-from labelproof.cli.engines import connected
+from labelproof.cli.engines import EngineOptions
 from labelproof.errors import DataFormatError, MissingPackageError
 from labelproof.foundation import on_ray
 from labelproof.foundation.engines import of_blocks
@@ -277,7 +277,7 @@ def test_without_ray_one_sentence_says_how_to_install_it(monkeypatch):
 def test_what_ray_prints_from_a_thread_of_its_own_is_no_result(capsys, monkeypatch):
     monkeypatch.setattr(on_ray, "connect", lambda _: None)
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # to be as it was after this test, before capsys closes it
-    assert connected("ray", "auto") == "ray"
+    assert EngineOptions("ray", "auto").connected() == "ray"
     ray = Thread(target=print, args=("a worker died",))
     ray.start()
     ray.join()

@@ -9,11 +9,11 @@ import pytest
 from small_explorers import PETS, TRIANGLE, app_of, ask, client_of, layer_of
 
 import labelproof as lp
-from labelproof.auditing.assumptions import Reading
 from labelproof.explaining.small_conflicts import shares
 from labelproof.explorer import make_app
 from labelproof.explorer.newest_question import NewestWins
 from labelproof.explorer.prover import make_prover
+from labelproof.importers.assumptions import Reading
 from labelproof.proof.labels import read_label_sets
 
 WORDS = {1: "argmaxable", 0: "unargmaxable"}

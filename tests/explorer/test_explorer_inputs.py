@@ -8,11 +8,11 @@ from small_explorers import ask, client_of, layer_of, served
 from test_explorer_page import open_at
 
 import labelproof as lp
-from labelproof.auditing.assumptions import Reading
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explorer import make_app
 from labelproof.explorer.prover import make_prover
 from labelproof.explorer.splicing import splices
+from labelproof.importers.assumptions import Reading
 
 WORDS = ("cat", "dog", "bird", "fish")
 NAMES = ("cats", "dogs", "birds", "fish \u202eand more")

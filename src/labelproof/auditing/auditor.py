@@ -4,13 +4,13 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from labelproof.auditing.assumptions import AS_FOUND, Reading
 from labelproof.auditing.conducting import conduct
 from labelproof.auditing.feature_cache import FeatureCache
 from labelproof.auditing.real_inputs import MOST_EXAMPLES
 from labelproof.auditing.request import Inputs, Questions, Request, Subject, Work
 from labelproof.auditing.result import Audit
 from labelproof.foundation.engines import Engine
+from labelproof.importers.assumptions import AS_FOUND, Reading
 
 __all__ = ["audit"]
 

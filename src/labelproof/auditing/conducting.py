@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.assumptions import assume, hold_narrow
 from labelproof.auditing.document import Group
 from labelproof.auditing.groups import group_of
 from labelproof.auditing.inside import bounds_only, refuse_outside
@@ -16,6 +15,7 @@ from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names import Required, align, read_requirements
 from labelproof.auditing.names_by_agreement import names_by_agreement
+from labelproof.auditing.narrow import hold_narrow
 from labelproof.auditing.outside import put_outside
 from labelproof.auditing.reached import reach_of_data
 from labelproof.auditing.real_inputs import (
@@ -33,6 +33,7 @@ from labelproof.auditing.stretched import Judged, Stretched, stretch_of_data
 from labelproof.auditing.writing import Findings, write_document
 from labelproof.data.dataset import Dataset
 from labelproof.importers import ImportedLayer, layer_of
+from labelproof.importers.assumptions import assume
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.result import Verification
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from labelproof.auditing.assumptions import Assumptions, Reading
 from labelproof.auditing.feature_cache import FeatureCache
 from labelproof.auditing.real_inputs import MOST_EXAMPLES
 from labelproof.foundation.arguments import check_share
 from labelproof.foundation.engines import Engine, require_engine
 from labelproof.importers import ImportedLayer
+from labelproof.importers.assumptions import Assumptions, Reading
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import Domain, Ties
 from labelproof.proof.result import Verification

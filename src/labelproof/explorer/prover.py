@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.assumptions import Reading, assume, hold_narrow
 from labelproof.auditing.inside import bounds_only
-from labelproof.auditing.narrow import in_the_middle
+from labelproof.auditing.narrow import hold_narrow, in_the_middle
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
@@ -21,6 +20,7 @@ from labelproof.explorer.conflict_shares import pulls
 from labelproof.explorer.near import some_near_set
 from labelproof.explorer.questions import CancellableQuestion
 from labelproof.importers import ImportedLayer
+from labelproof.importers.assumptions import Reading, assume
 from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable
 from labelproof.proof.domains import read_domain
 from labelproof.proof.labels import read_label_set
