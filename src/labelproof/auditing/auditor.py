@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from labelproof.auditing.audit_result import Audit
 from labelproof.auditing.conducting import conduct
 from labelproof.auditing.feature_cache import FeatureCache
 from labelproof.auditing.real_inputs import MOST_EXAMPLES
 from labelproof.auditing.request import Inputs, Questions, Request, Subject, Work
-from labelproof.auditing.result import Audit
 from labelproof.foundation.engines import Engine
 from labelproof.importers.assumptions import AS_FOUND, Reading
 

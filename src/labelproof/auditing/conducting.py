@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.auditing.alignment import Required, align, read_requirements
+from labelproof.auditing.audit_result import Audit
 from labelproof.auditing.document import Group
+from labelproof.auditing.document_writing import Findings, write_document
 from labelproof.auditing.groups import group_of
 from labelproof.auditing.inside import bounds_only, refuse_outside
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
-from labelproof.auditing.names import Required, align, read_requirements
 from labelproof.auditing.names_by_agreement import names_by_agreement
 from labelproof.auditing.narrow import hold_narrow
 from labelproof.auditing.outside import put_outside
@@ -28,9 +30,7 @@ from labelproof.auditing.real_inputs import (
     with_held_out,
 )
 from labelproof.auditing.request import Questions, Request, Subject, Verifier
-from labelproof.auditing.result import Audit
 from labelproof.auditing.stretched import Judged, Stretched, stretch_of_data
-from labelproof.auditing.writing import Findings, write_document
 from labelproof.data.dataset import Dataset
 from labelproof.importers import ImportedLayer, layer_of
 from labelproof.importers.assumptions import assume

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labelproof.auditing.feature_cache import FeatureCache
+from labelproof.auditing.low_precision import DTYPES
 from labelproof.auditing.real_inputs import MOST_EXAMPLES
-from labelproof.foundation.arguments import check_share
+from labelproof.foundation.arguments import check_choice, check_share
 from labelproof.foundation.engines import Engine, require_engine
 from labelproof.importers import ImportedLayer
 from labelproof.importers.assumptions import Assumptions, Reading
@@ -89,6 +90,8 @@ class Request:
             raise ValueError(f"pairs, triples and n_explained must not be negative, got {got}")
         if self.questions.fail_under is not None:
             check_share("fail_under", self.questions.fail_under)
+        if self.questions.serving_dtype is not None:
+            check_choice("serving_dtype", self.questions.serving_dtype, DTYPES)
 
 
 @dataclass(frozen=True, eq=False)

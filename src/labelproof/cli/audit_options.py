@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from labelproof.cli.console import progress_wanted
-from labelproof.cli.engines import EngineOptions
+from labelproof.cli.engine_options import EngineOptions
 from labelproof.cli.feature_files import CALIBRATION
 from labelproof.cli.options import LABEL_FORMATS, Address, AsJson, EngineName, Jobs, LabelColumn, Part
 from labelproof.cli.outputs import require_writable_folder

@@ -79,7 +79,7 @@ def demo(
     if made_up and data is not None:
         raise ValueError("--made-up generates data and cannot be combined with --data")
     need_all((*TRAINING, "jinja2"), "labelproof demo", "train,audit")
-    from labelproof.comparison.writing import require_free, save_comparison
+    from labelproof.comparison.comparison_folder import require_free, save_comparison
     from labelproof.data import load_dataset, topic_data
 
     require_free(output)  # before the work, not after it

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from labelproof.cli.console import console, print_json
-from labelproof.cli.engines import EngineOptions
+from labelproof.cli.engine_options import EngineOptions
 from labelproof.cli.grouped import grouped
 from labelproof.cli.models import GivenReading, LayerOptions, differences
 from labelproof.cli.options import AsJson, TimeLimit, Weights

@@ -104,8 +104,8 @@ def _with_inputs(
     sets: SetOptions,
 ) -> Known:
     """Read a data set and run the model on its inputs, or take the features that an audit of it kept."""
+    from labelproof.auditing.alignment import align
     from labelproof.auditing.feature_cache import FeatureCache, model_key
-    from labelproof.auditing.names import align
     from labelproof.auditing.real_inputs import MOST_EXAMPLES, choose_rows, compute, raw_inputs
     from labelproof.cli.audit_inputs import read_data
 

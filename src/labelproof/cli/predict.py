@@ -147,7 +147,7 @@ def _scores_to(path: Path | None, model: "Model", kind: str) -> Iterator[Callabl
 
 
 def _logits(model: "Model", source: Path, columns: list[str], batch_size: int) -> Iterator[Any]:
-    from labelproof.models.inputs import columns_for, iter_batches, iter_inputs
+    from labelproof.models.new_inputs import columns_for, iter_batches, iter_inputs
 
     kind, width = model.encoder.input_kind, getattr(model.encoder, "n_features", None)
     if str(source) == "-":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, print_json, printable, progress_wanted, table
-from labelproof.cli.engines import EngineOptions
+from labelproof.cli.engine_options import EngineOptions
 from labelproof.cli.feature_files import Calibration, read_features
 from labelproof.cli.grouped import grouped
 from labelproof.cli.kept_parts import kept_beside

@@ -128,7 +128,7 @@ def train(
 
     from labelproof.data import load_dataset
     from labelproof.models import Model
-    from labelproof.models.inputs import with_feature_columns
+    from labelproof.models.new_inputs import with_feature_columns
     from labelproof.training import fit
     from labelproof.training.fitting import CONFIG
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted
-from labelproof.cli.engines import EngineOptions
+from labelproof.cli.engine_options import EngineOptions
 from labelproof.cli.grouped import grouped
 from labelproof.cli.kept_parts import kept_beside
 from labelproof.cli.models import GivenReading, LayerOptions, SetOptions, differences

@@ -16,9 +16,9 @@ from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.explaining.small_conflicts import small_conflicts
+from labelproof.explorer.cancellable_question import CancellableQuestion
 from labelproof.explorer.conflict_shares import pulls
 from labelproof.explorer.near import some_near_set
-from labelproof.explorer.questions import CancellableQuestion
 from labelproof.importers import ImportedLayer
 from labelproof.importers.assumptions import Reading, assume
 from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.advice import advise
+from labelproof.auditing.alignment import Aligned
 from labelproof.auditing.document import (
     CHECK_COMMAND,
     FORMAT,
@@ -25,13 +26,12 @@ from labelproof.auditing.explained import explain_most_frequent
 from labelproof.auditing.facts import layer_facts
 from labelproof.auditing.groups import conflict_labels, group_of
 from labelproof.auditing.headline import headline
-from labelproof.auditing.names import Aligned
 from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.reached import ReachOfData
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.auditing.request import Request
 from labelproof.auditing.stretched import Judged, Stretched
-from labelproof.auditing.thresholds import advise_thresholds
+from labelproof.auditing.threshold_advice import advise_thresholds
 from labelproof.foundation.arguments import is_share_reached
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.release import __version__

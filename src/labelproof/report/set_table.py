@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from labelproof.auditing.document import AuditDocument, Group
 from labelproof.pages.names import label_name, visible
-from labelproof.report.wording import number, times
+from labelproof.report.shown_numbers import number, times
 
 __all__ = ["KINDS", "MOST_SETS", "Column", "SetTable", "set_table"]
 
