@@ -15,7 +15,7 @@ from labelproof.foundation.json_files import parse_json
 from labelproof.foundation.wording import some_of
 from labelproof.proof.labels import LabelSets
 
-__all__ = ["Qrels", "read_document_names", "read_qrels"]
+__all__ = ["read_document_names", "read_qrels"]
 
 HEADERS = ({"query-id", "corpus-id", "score"}, {"qid", "pid"}, {"query_id", "doc_id", "relevance"})
 

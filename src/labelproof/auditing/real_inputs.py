@@ -21,7 +21,6 @@ from labelproof.proof.stretch_bar import bar_rank
 __all__ = [
     "MOST_EXAMPLES",
     "RealInputs",
-    "Rows",
     "choose_rows",
     "compute",
     "given",

@@ -26,7 +26,7 @@ from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
 from labelproof.proof.sparse_weights import sha256_of
 
-__all__ = ["FORMAT", "NeverToken", "Rival", "VocabularyAudit", "VocabularyDocument", "audit_vocabulary"]
+__all__ = ["NeverToken", "VocabularyAudit", "VocabularyDocument", "audit_vocabulary"]
 
 FORMAT = "labelproof-vocabulary"
 MOST_RIVALS = 5

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
     from labelproof.proof.labels import LabelSets
 
-__all__ = ["Known", "Sources", "known_of"]
+__all__ = ["Sources", "known_of"]
 
 ALPHA = 0.01
 SEED = 0  # as in an audit, so that its features are found again

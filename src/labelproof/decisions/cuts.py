@@ -17,7 +17,6 @@ from labelproof.decisions.inputs import Floats, Labels, by_blocks, row_blocks
 from labelproof.foundation.compilation import plain
 
 __all__ = [
-    "Curves",
     "Doubles",
     "best_f",
     "best_jointly",

@@ -17,7 +17,7 @@ from labelproof.errors import DataFormatError
 from labelproof.foundation.json_files import read_json
 from labelproof.foundation.writing import write_text
 
-__all__ = ["Storable", "read_record", "write_record"]
+__all__ = ["read_record", "write_record"]
 
 VERSION = 1
 

@@ -34,7 +34,6 @@ from labelproof.training import ConfigError, TrainConfig
 from labelproof.training.heads import build_head
 
 __all__ = [
-    "FORMAT",
     "VERSION",
     "is_model",
     "load_model",

@@ -28,7 +28,7 @@ from labelproof.report.summary import (
 )
 from labelproof.report.svg import Svg
 
-__all__ = ["ModelRow", "Section", "compare", "lay_out"]
+__all__ = ["compare", "lay_out"]
 
 
 @dataclass(frozen=True)

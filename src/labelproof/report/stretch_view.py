@@ -12,7 +12,7 @@ from labelproof.report.stretch_picture import stretch_histogram
 from labelproof.report.summary import Figure
 from labelproof.report.svg import Svg
 
-__all__ = ["Card", "DeadRow", "PairRow", "StretchView", "stretch_figures", "view_stretch"]
+__all__ = ["StretchView", "stretch_figures", "view_stretch"]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from labelproof.theory.counting import log10_argmaxable_fraction
 from labelproof.theory.cyclic import circular_alternations, read_sets
 from labelproof.theory.gaussian import spare_columns
 
-__all__ = ["TRAINED_ERROR", "TRAINED_FACTOR", "WIDTHS", "Plan", "Width", "plan", "trained_width", "wilson_interval"]
+__all__ = ["TRAINED_ERROR", "TRAINED_FACTOR", "WIDTHS", "Plan", "plan", "trained_width", "wilson_interval"]
 
 WIDTHS = (2, 4, 8, 16, 25, 32, 50, 64, 100, 128, 200, 256, 400, 512, 768, 1024)
 """The numbers of features that `plan` looks at, as far as they are below the number of labels."""

@@ -28,7 +28,7 @@ from labelproof.foundation.array_files import read_arrays
 from labelproof.foundation.json_files import parse_json
 from labelproof.proof.domains import Domain
 
-__all__ = ["Part", "PreparedViews", "ViewsEncoder"]
+__all__ = ["Part", "ViewsEncoder"]
 
 _BASES, _ARRAYS = "bases.json", "weightings.npz"
 _WEIGHTINGS: dict[str, type[Weighting]] = WEIGHTINGS | {Leaves.kind: Leaves}

@@ -12,7 +12,7 @@ from labelproof.explorer.drawing.rule_regions import arrangement
 from labelproof.proof.margins import UnitWeights, label_margins
 from labelproof.proof.regions import OutputLayer
 
-__all__ = ["Anchor", "Line", "Picture", "Region", "draw"]
+__all__ = ["Anchor", "Picture", "draw"]
 
 Floats = npt.NDArray[np.float64]
 MOST_CELLS = 180
