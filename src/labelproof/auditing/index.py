@@ -149,13 +149,10 @@ def audit_index(
     names = _names("document_names", document_names, len(matrix))
     sets, counts = distinct_sets(every)
     work = Work(n_jobs=n_jobs, engine=engine, keep=keep, time_limit=time_limit, progress=progress)
-    verifications: dict[int, Verification] = {}
-    measured: dict[int, Depths] = {}
-    rows: list[AtWidth] = []
+    verifications, measured, rows = {}, {}, []
     for width in asked:
         began = time.perf_counter()
-        weight = cut(matrix, width, cosine=cosine)
-        v = verifications[width] = Verifier(weight, None, work, rule="topk").verify(sets)
+        v = verifications[width] = Verifier(cut(matrix, width, cosine=cosine), None, work, rule="topk").verify(sets)
         measured[width] = _measure(v, ks, replace(work, progress=False))
         rows.append(_at_width(width, v, measured[width], counts, ks, began))
     facts = _facts(name, matrix, cosine, sets, len(every))

@@ -21,6 +21,7 @@ from labelproof.foundation.wording import at_least, percent, plural, some_of
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
+    from labelproof.proof.labels import LabelSets
     from labelproof.proof.pair_result import PairStretch
     from labelproof.proof.stretch_result import Stretch
     from labelproof.stretching.pairs import DeadLabel
@@ -114,9 +115,7 @@ def stretch(
     as_json: AsJson = False,
 ) -> None:
     """Measure how far beyond mixtures of real inputs each label set lies, with proofs."""
-    import labelproof
     from labelproof.data.label_files import read_label_file
-    from labelproof.stretching.measuring import require_variety
 
     require_free_place(output)
     found, names = layer.read(model)
@@ -125,28 +124,11 @@ def stretch(
     if pairs.any and options["rule"] != "sigmoid":
         raise ValueError(f"--pairs goes with the rule sigmoid only, got {options['rule']}")
     features = read_features(known.features)
-    where, start = engine.connected(), time.perf_counter()
+    held_out = None if known.calibration is None else read_features(known.calibration)
+    options |= {"calibration": held_out, "alpha": known.alpha, "n_jobs": jobs, "engine": engine.connected()}
+    start = time.perf_counter()
     with kept_beside(output) as parts:
-        s = labelproof.stretch(
-            found.weight,
-            data.sets,
-            features,
-            bias=found.bias,
-            **options,
-            calibration=None if known.calibration is None else read_features(known.calibration),
-            alpha=known.alpha,
-            n_jobs=jobs,
-            engine=where,
-            keep=parts,
-            progress=progress_wanted(),
-        )
-        require_variety(s.examples)
-        together, dead = None, None
-        if pairs.any:
-            of = found.weight, data.sets, features
-            like = {"bias": found.bias, "thresholds": options["thresholds"]}
-            together = labelproof.stretch_pairs(*of, **like, every=pairs.every_pair, n_jobs=jobs)
-            dead = labelproof.dead_labels(*of, **like)
+        s, together, dead = _measured(found, data.sets, features, pairs, {**options, "keep": parts})
         seconds = time.perf_counter() - start
         if output is not None:
             s.save(output)
@@ -162,6 +144,23 @@ def stretch(
     if output is not None:
         files = f"{output}" if together is None else f"{output} and {output.stem}-pairs.npz"
         console().print(f"Saved to {files}. To prove it again: labelproof check, with --features.")
+
+
+def _measured(
+    layer: "ImportedLayer", sets: "LabelSets", features: Any, pairs: PairOptions, options: dict[str, Any]
+) -> "tuple[Stretch, PairStretch | None, list[DeadLabel] | None]":
+    """Measure label sets, and where that was asked for pairs of labels and those that are never predicted."""
+    import labelproof
+    from labelproof.stretching.measuring import require_variety
+
+    of = layer.weight, sets, features
+    s = labelproof.stretch(*of, bias=layer.bias, **options, progress=progress_wanted())
+    require_variety(s.examples)
+    if not pairs.any:
+        return s, None, None
+    like = {"bias": layer.bias, "thresholds": options["thresholds"]}
+    together = labelproof.stretch_pairs(*of, **like, every=pairs.every_pair, n_jobs=options["n_jobs"])
+    return s, together, labelproof.dead_labels(*of, **like)
 
 
 def _report(s: "Stretch") -> dict[str, Any]:
