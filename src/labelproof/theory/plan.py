@@ -52,6 +52,8 @@ class Plan:
 
     Attributes
     ----------
+    n_labels, n_sets, n_distinct
+        Numbers of labels, of label sets, and of different ones among these.
     k
         The most active labels in one set.
     cardinality
@@ -70,8 +72,10 @@ class Plan:
         to other data sets; see `trained_width`.
     random_width
         The smallest width at which a random head could predict every sampled label set, None if none could.
-    n_sampled
-        How many distinct label sets were verified for each width.
+    n_sampled, seed
+        How many distinct label sets were verified for each width, and the seed by which they and the heads were drawn.
+    widths
+        What a random head of each width could predict, from narrow to wide.
 
     Examples
     --------
