@@ -237,7 +237,7 @@ def test_features_that_hardly_vary_are_held_where_they_are():
     features[:, 2] *= 1e-33
     weight = np.random.default_rng(1).normal(size=(5, 4))
     prover = make_prover(layer_of(weight, bias=np.full(5, -0.5)), Reading(), inputs=RealInputs(features, "made"))
-    assert prover.n_narrow == 1
+    assert prover.n_steady == 1
     assert prover.layer.low[2] == prover.layer.high[2]
     found = prover.verdict((0, 1)).certificate
     assert found.margin > 1e-3

@@ -17,7 +17,6 @@ from labelproof.auditing.inside import bounds_only, refuse_outside
 from labelproof.auditing.label_sets import combinations_of_labels, distinct_sets
 from labelproof.auditing.low_precision import DTYPES, survives_rounding
 from labelproof.auditing.names_by_agreement import names_by_agreement
-from labelproof.auditing.narrow import hold_narrow
 from labelproof.auditing.outside import put_outside
 from labelproof.auditing.reached import reach_of_data
 from labelproof.auditing.real_inputs import (
@@ -30,6 +29,7 @@ from labelproof.auditing.real_inputs import (
     with_held_out,
 )
 from labelproof.auditing.request import Questions, Request, Subject, Verifier
+from labelproof.auditing.steady_features import hold_steady
 from labelproof.auditing.stretched import Judged, Stretched, stretch_of_data
 from labelproof.data.dataset import Dataset
 from labelproof.importers import ImportedLayer, layer_of
@@ -55,15 +55,15 @@ def conduct(model: Any, labels: Any, asked: Request) -> Audit:
         assumed = bounds_only(assumed, found.n_features)
     aligned, outside = put_outside(whole, assumed.size)
     real = _real_inputs(found, labels, asked)
-    narrow: list[int] = []
+    steady: list[int] = []
     if real is not None and asked.reading.is_domain_found:
-        assumed, narrow = hold_narrow(assumed, real, found.n_features)
+        assumed, steady = hold_steady(assumed, real, found.n_features)
     if real is not None:
         refuse_outside(assumed.domain, found.n_features, real.examples)
     judged = Judged(*distinct_sets(aligned.sets), aligned.sets, aligned.rows, aligned.names)
     verifier = Verifier.of(found, assumed, asked)
     v = verifier.verify(judged.distinct)
-    stretched = _stretched(v, judged, real, asked, size=assumed.size, narrow=narrow)
+    stretched = _stretched(v, judged, real, asked, size=assumed.size, steady=steady)
     reached = reach_of_data(v, real, alpha=asked.inputs.alpha, work=asked.work) if questions.reach else None
     dtype = questions.serving_dtype or (found.dtype if found.dtype in DTYPES else "float32")
     survives = None if v.layer.rule == "sparsemax" else survives_rounding(v, dtype)
@@ -71,7 +71,7 @@ def conduct(model: Any, labels: Any, asked: Request) -> Audit:
     findings = Findings(
         layer=found,
         domain_reason=assumed.domain_reason,
-        narrow=len(narrow),
+        steady=len(steady),
         whole=whole,
         outside=outside,
         judged=judged,
@@ -138,13 +138,13 @@ def _run_model(found: ImportedLayer, labels: Any, asked: Request) -> RealInputs 
 
 
 def _stretched(
-    v: Verification, judged: Judged, real: RealInputs | None, asked: Request, *, size: int | None, narrow: list[int]
+    v: Verification, judged: Judged, real: RealInputs | None, asked: Request, *, size: int | None, steady: list[int]
 ) -> Stretched | None:
     """Measure the stretch where there are real inputs; the rule sparsemax has none."""
     if real is None or v.layer.rule == "sparsemax":
         return None
     alpha = asked.inputs.alpha
-    return stretch_of_data(v.layer.dense(), judged, real, k=size, alpha=alpha, narrow=narrow, work=asked.work)
+    return stretch_of_data(v.layer.dense(), judged, real, k=size, alpha=alpha, steady=steady, work=asked.work)
 
 
 def _further_groups(

@@ -47,7 +47,7 @@ class Findings:
 
     Attributes
     ----------
-    layer, domain_reason, narrow
+    layer, domain_reason, steady
         What was audited, why its inputs are as they are, and how many features are held within their range.
     whole, outside, judged
         All label sets of the data; those that the model has no output for; those that were judged.
@@ -61,7 +61,7 @@ class Findings:
 
     layer: ImportedLayer
     domain_reason: str
-    narrow: int
+    steady: int
     whole: Aligned
     outside: Outside | None
     judged: Judged
@@ -119,7 +119,7 @@ def write_document(found: Findings, asked: Request, *, start: float) -> AuditDoc
 def _facts(found: Findings, groups: list[Group]) -> LayerFacts:
     stretched, note = found.stretched, found.whole.note
     layer, reason = found.verification.layer, found.domain_reason
-    facts = layer_facts(found.layer, layer, domain_reason=reason, narrow=found.narrow)
+    facts = layer_facts(found.layer, layer, domain_reason=reason, steady=found.steady)
     facts["notes"] += [*([note] if note else []), *_warnings(groups)]
     facts["notes"] += () if stretched is None else stretched.notes
     return facts

@@ -58,7 +58,7 @@ def stretch_of_data(
     *,
     k: int | None = None,
     alpha: float = 0.01,
-    narrow: Sequence[int] = (),
+    steady: Sequence[int] = (),
     work: Work,
 ) -> Stretched:
     """Measure how far beyond mixtures of real inputs the data's label sets lie.
@@ -75,7 +75,7 @@ def stretch_of_data(
         Number of labels of every prediction, for the rule topk.
     alpha
         Share of the predictions that may lie beyond the bar.
-    narrow
+    steady
         Features that were held within their range, for the document.
     work
         How the work is done, as for `labelproof.stretch`.
@@ -107,7 +107,7 @@ def stretch_of_data(
         **_pairs(measured),
         **_dead(plain, judged, examples, predictions),
         "inputs": len(predictions.sets) if predictions.sets is not None else 0,
-        "narrow": list(narrow),
+        "narrow": list(steady),
         "check_command": inputs.proven_by(CHECK_STRETCH),
         "check_pairs": None if measured is None else inputs.proven_by(CHECK_PAIRS),
     }

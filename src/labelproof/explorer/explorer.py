@@ -95,7 +95,7 @@ class Explorer:
             "rule": layer.rule,
             "ties": layer.ties,
             "thresholds": layer.theta is not None,
-            "domain": describe_domain(layer, narrow=self._prover.n_narrow),
+            "domain": describe_domain(layer, steady=self._prover.n_steady),
             "size": self._prover.size,
             "n_always": len(always),
             "n_never": len(never),

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.inside import bounds_only
-from labelproof.auditing.narrow import hold_narrow, in_the_middle
 from labelproof.auditing.real_inputs import RealInputs
+from labelproof.auditing.steady_features import hold_steady, in_the_middle
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.explaining.small_conflicts import small_conflicts
@@ -68,7 +68,7 @@ class Prover:
         The classifier.
     size
         How many labels its rule gives to every example, where that is fixed.
-    n_narrow
+    n_steady
         How many features are held where they are, since they hardly vary in real inputs.
 
     Attributes
@@ -77,13 +77,13 @@ class Prover:
         In the form that margins are computed from.
     """
 
-    def __init__(self, layer: OutputLayer, size: int | None = None, n_narrow: int = 0) -> None:
+    def __init__(self, layer: OutputLayer, size: int | None = None, n_steady: int = 0) -> None:
         if has_features_to_spare(layer):
             raise ValueError(
                 f"the explorer needs a layer of fewer features for its {layer.n_labels} labels, got {layer.d}: "
                 "labelproof audit takes it"
             )
-        self.layer, self.size, self.n_narrow = layer, size, n_narrow
+        self.layer, self.size, self.n_steady = layer, size, n_steady
         self._prepared = prepare(layer)
         # see `Question.plain`: conflicts without the sum of the support say more
         self._plain = prepare(replace(layer, rule="topk")) if layer.rule == "sparsemax" else self._prepared
@@ -162,14 +162,14 @@ def make_prover(source: ImportedLayer, reading: Reading, *, inputs: RealInputs |
         raise ValueError(
             f"the explorer takes domains of bounds only, got {reading.domain!r}: labelproof audit takes it"
         )
-    narrow: list[int] = []
+    steady: list[int] = []
     if inputs is not None and reading.is_domain_found:
-        assumed, narrow = hold_narrow(assumed, inputs, source.n_features)
-        assumed = replace(assumed, domain=in_the_middle(assumed.domain, narrow)) if narrow else assumed
+        assumed, steady = hold_steady(assumed, inputs, source.n_features)
+        assumed = replace(assumed, domain=in_the_middle(assumed.domain, steady)) if steady else assumed
     options: dict[str, Any] = {"bias": source.bias, "ties": reading.ties, "domain": assumed.domain}
     if isinstance(assumed.rule, str):
         layer = make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options)  # type: ignore[arg-type] # it says which
-        return Prover(layer, assumed.size, len(narrow))
+        return Prover(layer, assumed.size, len(steady))
     geometry = getattr(assumed.rule, "geometry", None)
     name = type(assumed.rule).__name__
     if geometry is None:
@@ -179,7 +179,7 @@ def make_prover(source: ImportedLayer, reading: Reading, *, inputs: RealInputs |
     cuts = geometry.logit_cuts(source.n_labels) if geometry.rule == "sigmoid" else None
     temperature = geometry.temperature or 1.0
     layer = make_layer(source.weight, rule=geometry.rule, theta=cuts, temperature=temperature, **options)
-    return Prover(layer, geometry.size, len(narrow))
+    return Prover(layer, geometry.size, len(steady))
 
 
 def _never_alone(closest: tuple[Boundary, ...]) -> tuple[Boundary, ...]:

@@ -18,7 +18,7 @@ from labelproof.importers.assumptions import Assumptions
 from labelproof.proof.domains import read_domain
 from labelproof.proof.examples import read_examples
 
-__all__ = ["hold_narrow", "in_the_middle"]
+__all__ = ["hold_steady", "in_the_middle"]
 
 Floats = npt.NDArray[np.float64]
 HARDLY = 1e-6  # of the range of a usual feature
@@ -26,9 +26,9 @@ LEAST = 100  # inputs, from which a range is taken to be known
 MOST_NAMED = 8
 
 
-def hold_narrow(assumed: Assumptions, real: RealInputs, d: int) -> tuple[Assumptions, list[int]]:
+def hold_steady(assumed: Assumptions, real: RealInputs, d: int) -> tuple[Assumptions, list[int]]:
     """Return assumptions under which features that hardly vary in real inputs stay in their range, and which."""
-    which, low, high = _narrow_features(real, d)
+    which, low, high = _steady_features(real, d)
     domain = _within_range(assumed.domain, which, low, high) if len(which) else assumed.domain
     if domain is assumed.domain:
         return assumed, []
@@ -37,7 +37,7 @@ def hold_narrow(assumed: Assumptions, real: RealInputs, d: int) -> tuple[Assumpt
     return replace(assumed, domain=domain, domain_reason=reason), which.tolist()
 
 
-def _narrow_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+def _steady_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
     """Return the features that hardly vary, and the least and largest number of every feature.
 
     Sparse features, such as weights of words, are left as they are: that a word does not occur says little.
