@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import labelproof
-import labelproof.auditing.auditor
+import labelproof.auditing.request
 from labelproof.cli import app
 
 WEIGHT = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
@@ -142,13 +142,13 @@ def test_options_reach_the_audit(folder):
 )
 def test_the_time_limit_is_that_of_the_function_unless_another_is_asked_for(folder, monkeypatch, words, seconds):
     caught = []
-    verify = labelproof.auditing.auditor.verify
+    verify = labelproof.auditing.request.verify
 
     def watched(*arguments, **options):
         caught.append(options["time_limit"])
         return verify(*arguments, **options)
 
-    monkeypatch.setattr(labelproof.auditing.auditor, "verify", watched)
+    monkeypatch.setattr(labelproof.auditing.request, "verify", watched)
     assert run("W.npz", "--labels", "Y.txt", *words).exit_code == 0
     assert set(caught) == {seconds}
     if not words:

@@ -110,4 +110,6 @@ def test_a_room_without_its_package_is_skipped_and_named(one_kernel, monkeypatch
 
 
 def test_all_modules_with_kernels_are_found():
-    assert {"labelproof.search.block_kernels", "labelproof.metrics.kernels"} <= set(first_calls.kernel_modules())
+    assert {"labelproof.search.block_kernels", "labelproof.metrics.label_matrix_kernels"} <= set(
+        first_calls.kernel_modules()
+    )

@@ -37,7 +37,7 @@ main()
 COMMANDS = {
     "audit": "audit w.npz --labels y.npy --features f.npy --explain 0 --pairs 50",
     "audit of a vocabulary": "audit w.npz --vocabulary --explain 0",
-    "audit of an index": "audit --index w.npy --qrels q.tsv --widths 3,4 --explain 0",
+    "audit of an index": "audit --index w.npy --qrels q.tsv --widths 3,4 --k 3 --explain 0",
     "verify": "verify w.npz --labels y.npy --radius",
 }
 

@@ -16,7 +16,7 @@ from labelproof.data import Dataset, SparseRow, load_dataset, save_dataset
 from labelproof.errors import DataFormatError
 from labelproof.metrics import f1_score
 from labelproof.models import load_model
-from labelproof.models.inputs import iter_batches
+from labelproof.models.new_inputs import iter_batches
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 CONFIG = """\

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 import labelproof as lp
 from labelproof.auditing import advice, explained
-from labelproof.cli.engines import connected
+from labelproof.cli.engine_options import EngineOptions
 from labelproof.errors import DataFormatError, MissingPackageError
 from labelproof.foundation import on_ray
 from labelproof.foundation.engines import of_blocks
@@ -28,7 +28,7 @@ from labelproof.losses import SigmoidF1Loss
 from labelproof.proof.stretch_store import ARRAYS
 from labelproof.search import engines
 from labelproof.search import in_parts as verdicts_in_parts
-from labelproof.stretching import in_parts
+from labelproof.stretching import measuring_in_parts
 from labelproof.training import dense_svm
 from labelproof.training.svm_blocks import solutions
 from running_verbs import assert_refused, report, run
@@ -186,7 +186,7 @@ def test_verdicts_in_memory_are_those_of_threads():
 
 @pytest.mark.usefixtures("cluster")
 def test_the_stretch_is_that_of_threads(home, monkeypatch):
-    monkeypatch.setattr(in_parts, "PART", 40)
+    monkeypatch.setattr(measuring_in_parts, "PART", 40)
     how = {"calibration": RNG.standard_normal((310, 6))}
     local, far = (lp.stretch(WEIGHT, SETS[:99], FEATURES, engine=engine, **how) for engine in ("local", "ray"))
     for name in ARRAYS:
@@ -199,10 +199,10 @@ def test_the_stretch_is_that_of_threads(home, monkeypatch):
 
 @pytest.mark.usefixtures("cluster")
 def test_parts_that_a_cluster_measured_are_kept_for_threads(tmp_path, monkeypatch):
-    monkeypatch.setattr(in_parts, "PART", 40)
+    monkeypatch.setattr(measuring_in_parts, "PART", 40)
     far = lp.stretch(WEIGHT, SETS[:99], FEATURES, engine="ray", keep=tmp_path / "kept")
     assert len(list((tmp_path / "kept").iterdir())) == 3
-    monkeypatch.setattr(in_parts, "find_evidence", None)  # there is nothing left to measure
+    monkeypatch.setattr(measuring_in_parts, "find_evidence", None)  # there is nothing left to measure
     again = lp.stretch(WEIGHT, SETS[:99], FEATURES, keep=tmp_path / "kept")
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(again, name), getattr(far, name))
@@ -277,7 +277,7 @@ def test_without_ray_one_sentence_says_how_to_install_it(monkeypatch):
 def test_what_ray_prints_from_a_thread_of_its_own_is_no_result(capsys, monkeypatch):
     monkeypatch.setattr(on_ray, "connect", lambda _: None)
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # to be as it was after this test, before capsys closes it
-    assert connected("ray", "auto") == "ray"
+    assert EngineOptions("ray", "auto").connected() == "ray"
     ray = Thread(target=print, args=("a worker died",))
     ray.start()
     ray.join()

@@ -22,7 +22,7 @@ from labelproof.comparison import (
     save_comparison,
 )
 from labelproof.comparison.contenders import default_width
-from labelproof.comparison.opening import open_heads
+from labelproof.comparison.report_opening import open_heads
 from labelproof.data import Dataset, topic_data
 from labelproof.training.data_parts import divide
 

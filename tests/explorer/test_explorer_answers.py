@@ -13,6 +13,7 @@ from labelproof.explaining.small_conflicts import shares
 from labelproof.explorer import make_app
 from labelproof.explorer.newest_question import NewestWins
 from labelproof.explorer.prover import make_prover
+from labelproof.importers.assumptions import Reading
 from labelproof.proof.labels import read_label_sets
 
 WORDS = {1: "argmaxable", 0: "unargmaxable"}
@@ -89,12 +90,12 @@ def test_thresholds_and_a_domain_enter_the_verdict():
 
 def test_the_models_own_rule_thresholds_and_domain_are_the_default():
     own = layer_of(TRIANGLE, thresholds=np.full(3, 0.7), domain="nonnegative")
-    layer = make_prover(own).layer
+    layer = make_prover(own, Reading()).layer
     assert layer.theta.tolist() == pytest.approx([np.log(7 / 3)] * 3)
     assert layer.low.tolist() == [0.0, 0.0]
-    assert make_prover(own, rule="sigmoid", domain=None).layer.theta is None
-    assert make_prover(own, rule="sigmoid", domain=None).layer.low is None
-    assert make_prover(own, thresholds=0.5).layer.theta.tolist() == [0.0] * 3
+    assert make_prover(own, Reading(rule="sigmoid", domain=None)).layer.theta is None
+    assert make_prover(own, Reading(rule="sigmoid", domain=None)).layer.low is None
+    assert make_prover(own, Reading(thresholds=0.5)).layer.theta.tolist() == [0.0] * 3
 
 
 def test_a_rule_of_a_fixed_number_of_labels_gives_no_other_number():
@@ -124,14 +125,16 @@ def test_of_a_rule_of_a_fixed_number_of_labels_the_nearest_sets_have_that_number
 
 def test_a_fitted_rule_brings_its_thresholds():
     rule = lp.decisions.Threshold(threshold=0.7, scores="probabilities")
-    assert make_prover(layer_of(TRIANGLE), rule=rule).layer.theta.tolist() == pytest.approx([np.log(7 / 3)] * 3)
+    assert make_prover(layer_of(TRIANGLE), Reading(rule=rule)).layer.theta.tolist() == pytest.approx(
+        [np.log(7 / 3)] * 3
+    )
     with pytest.raises(ValueError, match="thresholds must be left to the rule, got both thresholds and Threshold"):
-        make_prover(layer_of(TRIANGLE), rule=rule, thresholds=0.2)
+        make_prover(layer_of(TRIANGLE), Reading(rule=rule, thresholds=0.2))
 
 
 def test_a_rule_without_inequalities_is_refused():
     with pytest.raises(ValueError, match="rule must have label sets that linear inequalities describe, got object"):
-        make_prover(layer_of(TRIANGLE), rule=object())
+        make_prover(layer_of(TRIANGLE), Reading(rule=object()))
 
 
 def test_names_and_sets_of_another_number_of_labels_are_refused():
@@ -156,7 +159,7 @@ def test_pulls_in_floats_are_those_of_exact_multipliers(options):
     rng = np.random.default_rng(7)
     weight = rng.standard_normal((40, 4)) * 10.0 ** rng.integers(-3, 4, (40, 1))
     bias = rng.standard_normal(40) if options.pop("bias", False) else None
-    prover = make_prover(layer_of(weight, bias), **options)
+    prover = make_prover(layer_of(weight, bias), Reading(**options))
     compared = 0
     for _ in range(30):
         verdict = prover.verdict(tuple(sorted(rng.choice(40, 4, replace=False).tolist())))
@@ -167,7 +170,7 @@ def test_pulls_in_floats_are_those_of_exact_multipliers(options):
 
 
 def test_pulls_that_floats_cannot_tell_are_computed_exactly(monkeypatch):
-    prover = make_prover(layer_of(TRIANGLE))
+    prover = make_prover(layer_of(TRIANGLE), Reading())
     verdict = prover.verdict((0, 1, 2))
     monkeypatch.setattr("labelproof.explorer.conflict_shares.SLACK", -1.0)
     assert prover.pulls(verdict) == shares(verdict.certificate)
@@ -263,7 +266,7 @@ def test_at_most_so_many_pages_are_kept_and_all_can_be_ended():
 
 def test_a_cancelled_question_decides_nothing_more(random_layer):
     weight, sets, _ = random_layer
-    prover, cancelled = make_prover(layer_of(weight)), Event()
+    prover, cancelled = make_prover(layer_of(weight), Reading()), Event()
     cancelled.set()
     with pytest.raises(CancelledError):
         prover.explain(tuple(np.flatnonzero(sets[-1]).tolist()), 5.0, cancelled)
@@ -366,7 +369,7 @@ def test_a_layer_with_very_many_features_is_refused_in_one_sentence():
 
 def test_balls_of_the_models_own_domain_are_left_out_and_others_refused():
     own = layer_of(TRIANGLE, domain="unit", domain_reason="Rows of length 1.")
-    layer = make_prover(own).layer
+    layer = make_prover(own, Reading()).layer
     assert (layer.balls, layer.low.tolist()) == ((), [0.0, 0.0])
     with pytest.raises(ValueError, match=r"the explorer takes domains of bounds only, got \('ball', 2.0\)"):
-        make_prover(own, domain=("ball", 2.0))
+        make_prover(own, Reading(domain=("ball", 2.0)))

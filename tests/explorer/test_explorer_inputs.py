@@ -12,6 +12,7 @@ from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explorer import make_app
 from labelproof.explorer.prover import make_prover
 from labelproof.explorer.splicing import splices
+from labelproof.importers.assumptions import Reading
 
 WORDS = ("cat", "dog", "bird", "fish")
 NAMES = ("cats", "dogs", "birds", "fish \u202eand more")
@@ -235,8 +236,8 @@ def test_features_that_hardly_vary_are_held_where_they_are():
     features = np.random.default_rng(0).normal(size=(300, 4))
     features[:, 2] *= 1e-33
     weight = np.random.default_rng(1).normal(size=(5, 4))
-    prover = make_prover(layer_of(weight, bias=np.full(5, -0.5)), inputs=RealInputs(features, "made"))
-    assert prover.n_narrow == 1
+    prover = make_prover(layer_of(weight, bias=np.full(5, -0.5)), Reading(), inputs=RealInputs(features, "made"))
+    assert prover.n_steady == 1
     assert prover.layer.low[2] == prover.layer.high[2]
     found = prover.verdict((0, 1)).certificate
     assert found.margin > 1e-3

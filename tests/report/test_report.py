@@ -12,7 +12,7 @@ import pytest
 from audit_documents import big_document, make_document, make_group, renamed
 from reading_pages import Page
 
-from labelproof.report import Table, render_report, rendering, sets, write_report
+from labelproof.report import Table, render_report, rendering, set_table, write_report
 from labelproof.report.model_differences import agreement
 
 HOSTILE = [
@@ -231,7 +231,7 @@ def test_the_largest_audit_has_a_report_of_five_megabytes_at_most():
 
 
 def test_a_page_lists_what_matters_most_of_too_many_sets(monkeypatch):
-    monkeypatch.setattr(sets, "MOST_SETS", 3)
+    monkeypatch.setattr(set_table, "MOST_SETS", 3)
     group = make_group("data", "Label sets of the data", [[0], [1], [2], [0, 1]], [9, 8, 7, 1], [1, 1, 1, 0])
     document = make_document("m", ["a", "b", "c"], 2, [group])
     page = Page(render_report([document]))

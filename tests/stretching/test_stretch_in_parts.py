@@ -9,7 +9,7 @@ import pytest
 
 import labelproof as lp
 from labelproof.proof.stretch_store import ARRAYS
-from labelproof.stretching import in_parts, pool
+from labelproof.stretching import measuring_in_parts, pool
 from running_verbs import run
 
 RNG = np.random.default_rng(5)
@@ -20,9 +20,9 @@ PART = 20
 KILLED = f"""
 import os, signal
 from labelproof.cli import main
-from labelproof.stretching import in_parts, pool
+from labelproof.stretching import measuring_in_parts, pool
 
-save, left, in_parts.PART = in_parts.save_stretch, [2], {PART}
+save, left, measuring_in_parts.PART = measuring_in_parts.save_stretch, [2], {PART}
 
 def kill_before_the_third(part, path):
     if not left[0]:
@@ -30,26 +30,26 @@ def kill_before_the_third(part, path):
     left[0] -= 1
     save(part, path)
 
-in_parts.save_stretch = kill_before_the_third
+measuring_in_parts.save_stretch = kill_before_the_third
 main()
 """
 
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    monkeypatch.setattr(in_parts, "PART", PART)
+    monkeypatch.setattr(measuring_in_parts, "PART", PART)
 
 
 @pytest.fixture
 def measured(monkeypatch):
     """Count the parts that are measured."""
-    counted, find = [], in_parts.find_evidence
+    counted, find = [], measuring_in_parts.find_evidence
 
     def counting(asked, block, *rest):
         counted.append(len(block))
         return find(asked, block, *rest)
 
-    monkeypatch.setattr(in_parts, "find_evidence", counting)
+    monkeypatch.setattr(measuring_in_parts, "find_evidence", counting)
     return counted
 
 
@@ -143,7 +143,7 @@ def test_a_command_that_is_killed_loses_no_part_that_is_done(files, measured):
 
 @pytest.mark.parametrize("verb", ["stretch", "audit"])
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(files, measured, monkeypatch, verb):
-    output, find = files / "out", in_parts.find_evidence
+    output, find = files / "out", measuring_in_parts.find_evidence
 
     def stop_at_the_second(asked, block, *rest):
         if measured:
@@ -151,7 +151,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(files, measured, mon
         return find(asked, block, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(in_parts, "find_evidence", stop_at_the_second)
+        patch.setattr(measuring_in_parts, "find_evidence", stop_at_the_second)
         stopped = run(*words(files, verb, output))
     assert stopped.exit_code == 130
     assert f"interrupted: what is done is kept in {files / '.out.parts'}; run the same command again" in stopped.stderr

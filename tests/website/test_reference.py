@@ -34,6 +34,11 @@ def has_parameters(thing):
         return False
 
 
+def named_parameters(thing):
+    every = inspect.signature(thing).parameters.values()
+    return [one.name for one in every if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL) and one.name[0] != "_"]
+
+
 def test_every_public_name_has_a_running_example(reference):
     assert [name for name, _, text in documented(reference) if ">>>" not in text] == []
 
@@ -50,6 +55,17 @@ def test_every_public_name_explains_its_parameters_or_names_its_twin_that_does(r
         r"(Parameters|Attributes)\n\s+-{3,}|[Ss]ee `\w+` for\s+the|see there|options are (explained|those of)"
     )
     assert [n for n, thing, text in documented(reference) if has_parameters(thing) and not explained.search(text)] == []
+
+
+def test_every_parameter_is_explained_or_left_to_a_twin_by_name(reference):
+    by_twin = re.compile(r"[Ss]ee `\w+` for\s+the|which explains the other|see there|options are (explained|those of)")
+    lacking = {
+        name: words
+        for name, thing, text in documented(reference)
+        if has_parameters(thing) and not by_twin.search(text)
+        if (words := [one for one in named_parameters(thing) if not re.search(rf"\b{one}\b", text)])
+    }
+    assert lacking == {}
 
 
 def test_functions_of_arrays_state_shapes_or_name_their_twin_that_does(reference):

@@ -63,6 +63,8 @@ class SparseAttention(nn.Module):
         Size of z_t; by default that of h_t.
     activation
         ρ, as in `attention_weights`.
+    device, dtype
+        Of the parameters.
 
     Examples
     --------
@@ -135,6 +137,8 @@ class MultiheadSparseAttention(nn.Module):
         Share of weights that are dropped in training.
     bias
         Whether the four linear maps have biases.
+    device, dtype
+        Of the parameters.
 
     Examples
     --------

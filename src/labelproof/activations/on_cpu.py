@@ -9,7 +9,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedte
 
 from labelproof.activations.on_any_device import jacobian_product
 from labelproof.parallel.dispatch import share
-from labelproof.simplex.kernels import entmax_rows, jacobian_rows
+from labelproof.simplex.entmax_kernels import entmax_rows, jacobian_rows
 from labelproof.simplex.short_kernels import SHORT
 
 __all__ = ["LISTED", "KernelEntmax", "is_wrapped"]

@@ -28,7 +28,6 @@ __all__ = [
     "Group",
     "Instructive",
     "LayerFacts",
-    "Nearest",
     "NotTested",
     "Outside",
     "PairApart",
@@ -37,7 +36,6 @@ __all__ = [
     "Requirements",
     "Serving",
     "StretchFacts",
-    "Unknown",
 ]
 
 FORMAT = "labelproof-audit"

@@ -14,10 +14,10 @@ __all__ = ["constant_labels", "describe_domain", "layer_facts"]
 Floats = npt.NDArray[np.float64]
 
 
-def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str, narrow: int = 0) -> LayerFacts:
+def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str, steady: int = 0) -> LayerFacts:
     """Describe the layer that was found, and how it is read: its rule, its ties and which inputs it may get.
 
-    ``narrow`` features are held within their range in real inputs.
+    ``steady`` features are held within their range in real inputs.
     """
     always, never = constant_labels(layer)
     lower, upper = rank_bounds(layer.stored)
@@ -32,7 +32,7 @@ def layer_facts(found: ImportedLayer, layer: OutputLayer, *, domain_reason: str,
         "rank_at_least": lower,
         "bias": found.bias is not None,
         "before": found.before,
-        "domain": describe_domain(layer, narrow=narrow),
+        "domain": describe_domain(layer, steady=steady),
         "domain_reason": domain_reason,
         "rule": layer.rule,
         "ties": layer.ties,
@@ -83,8 +83,8 @@ def _bounds_of_rows(weight: Floats, offset: Floats, low: Floats, high: Floats, s
     return np.where(np.isnan(bounds), -np.inf, bounds)
 
 
-def describe_domain(layer: OutputLayer, *, narrow: int = 0) -> str:
-    """Say which inputs the layer may get; ``narrow`` features are held within their range in real ones.
+def describe_domain(layer: OutputLayer, *, steady: int = 0) -> str:
+    """Say which inputs the layer may get; ``steady`` features are held within their range in real ones.
 
     Examples
     --------
@@ -94,10 +94,10 @@ def describe_domain(layer: OutputLayer, *, narrow: int = 0) -> str:
     >>> describe_domain(make_layer([[1.0]], domain="unit"))
     'nonnegative inputs within 1 of 0'
     """
-    if narrow:
+    if steady:
         features = (
-            f"{narrow} features that hardly vary stay in their"
-            if narrow > 1
+            f"{steady} features that hardly vary stay in their"
+            if steady > 1
             else "one feature that hardly varies stays in its"
         )
         return f"inputs whose {features} range"

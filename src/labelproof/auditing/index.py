@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from labelproof.auditing.folders import as_stored, write_folder
 from labelproof.auditing.index_document import FORMAT, AtDepth, AtWidth, Impossible, IndexDocument, IndexFacts, files_of
 from labelproof.auditing.index_wording import index_headline, index_notes, sentence_of
 from labelproof.auditing.label_sets import distinct_sets
+from labelproof.auditing.request import Verifier, Work
 from labelproof.foundation.arguments import check_share, is_share_reached
 from labelproof.foundation.engines import Engine
 from labelproof.foundation.release import __version__
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
-from labelproof.search.verifier import verify
 from labelproof.search.whitened import whitened_points
 
 __all__ = ["IndexAudit", "audit_index", "default_widths"]
@@ -148,16 +148,12 @@ def audit_index(
     called = _names("queries", queries, len(every)) or [f"query {i}" for i in range(len(every))]
     names = _names("document_names", document_names, len(matrix))
     sets, counts = distinct_sets(every)
-    options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "engine": engine, "time_limit": time_limit}
-    options |= {"keep": keep, "progress": progress}
-    verifications: dict[int, Verification] = {}
-    measured: dict[int, Depths] = {}
-    rows: list[AtWidth] = []
+    work = Work(n_jobs=n_jobs, engine=engine, keep=keep, time_limit=time_limit, progress=progress)
+    verifications, measured, rows = {}, {}, []
     for width in asked:
         began = time.perf_counter()
-        weight = cut(matrix, width, cosine=cosine)
-        v = verifications[width] = verify(weight, sets, **options)
-        measured[width] = _measure(v, ks, {**options, "progress": False})
+        v = verifications[width] = Verifier(cut(matrix, width, cosine=cosine), None, work, rule="topk").verify(sets)
+        measured[width] = _measure(v, ks, replace(work, progress=False))
         rows.append(_at_width(width, v, measured[width], counts, ks, began))
     facts = _facts(name, matrix, cosine, sets, len(every))
     passed = fail_under is None or is_share_reached(rows[-1]["depths"][0]["possible"], len(every), fail_under)
@@ -243,11 +239,9 @@ def _names(what: str, names: Sequence[str] | None, n: int) -> list[str] | None:
     return None if names is None else list(names)
 
 
-def _measure(v: Verification, ks: list[int], options: dict[str, Any]) -> Depths:
-    def further(some: LabelSets) -> Verification:
-        return verify(v.layer.weight, some, **options)
-
-    return measure_depths(v, max(ks, default=0), further, lambda some: _guesses(v.layer, some))
+def _measure(v: Verification, ks: list[int], work: Work) -> Depths:
+    verifier = Verifier(v.layer.weight, None, work, rule="topk")
+    return measure_depths(v, max(ks, default=0), verifier.verify, lambda some: _guesses(v.layer, some))
 
 
 def _guesses(layer: OutputLayer, sets: LabelSets) -> list[Indices]:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.auditing.assumptions import Assumptions
+from labelproof.importers.assumptions import Assumptions
 from labelproof.proof.domains import Bounds, Domain, read_domain
 from labelproof.proof.examples import read_examples
 

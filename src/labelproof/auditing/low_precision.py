@@ -10,7 +10,7 @@ from labelproof.proof.regions import OutputLayer
 from labelproof.proof.result import Verification
 from labelproof.search.radius import as_floats
 
-__all__ = ["DTYPES", "ServingType", "rounded", "survives_rounding"]
+__all__ = ["DTYPES", "rounded", "survives_rounding"]
 
 Floats = npt.NDArray[np.float64]
 ServingType = Literal["float64", "float32", "bfloat16", "float16"]

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from labelproof.auditing.alignment import Aligned
 from labelproof.auditing.document import Outside
-from labelproof.auditing.names import Aligned
 from labelproof.foundation.wording import some_of
 
 __all__ = ["put_outside"]

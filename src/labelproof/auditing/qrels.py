@@ -1,6 +1,5 @@
 """Relevant documents of queries, from TREC's and BEIR's files, as label sets over the rows of an index."""
 
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -12,10 +11,11 @@ import numpy as np
 
 from labelproof.data.textfile import at, bare_name, read_lines, require_file
 from labelproof.errors import DataFormatError
+from labelproof.foundation.json_files import parse_json
 from labelproof.foundation.wording import some_of
 from labelproof.proof.labels import LabelSets
 
-__all__ = ["Qrels", "read_document_names", "read_qrels"]
+__all__ = ["read_document_names", "read_qrels"]
 
 HEADERS = ({"query-id", "corpus-id", "score"}, {"qid", "pid"}, {"query_id", "doc_id", "relevance"})
 
@@ -127,7 +127,7 @@ def _id(place: Path, number: int, line: str) -> str:
 
 def _object(place: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        one = json.loads(line)
+        one = parse_json(line)
     except ValueError as error:
         raise DataFormatError(f"{at(place, number)}: expected JSON ({error})") from error
     if not isinstance(one, dict):

@@ -10,6 +10,7 @@ import scipy.sparse
 from labelproof.auditing.document import CHECK_REACH, Reach
 from labelproof.auditing.groups import told_bar
 from labelproof.auditing.real_inputs import RealInputs
+from labelproof.auditing.request import Work
 from labelproof.proof import reach_result
 from labelproof.proof.examples import read_examples
 from labelproof.proof.result import Verification
@@ -33,9 +34,7 @@ class ReachOfData:
     proven: reach_result.Reach  # of the sets that can be predicted at all
 
 
-def reach_of_data(
-    v: Verification, real: RealInputs | None, *, alpha: float, n_jobs: int | None = None, progress: bool = False
-) -> ReachOfData:
+def reach_of_data(v: Verification, real: RealInputs | None, *, alpha: float, work: Work) -> ReachOfData:
     """Measure the reach of the sets that can be predicted at all; the others have none."""
     if real is None:
         raise ValueError("reach goes with features of real inputs, got none")
@@ -45,7 +44,7 @@ def reach_of_data(
     examples = read_examples(_dense(real.examples), v.layer.d)
     held_out = None if real.held_out is None else _dense(real.held_out)
     which = np.flatnonzero(v.status == 1)
-    how: dict[str, Any] = {"alpha": alpha, "n_jobs": n_jobs, "progress": progress}
+    how: dict[str, Any] = {"alpha": alpha, "n_jobs": work.n_jobs, "progress": work.progress}
     found, whitening = measure_reach(plain, v.label_sets.take(which.tolist()), examples, calibration=held_out, **how)
     distances, lower, share = np.full(len(v), np.nan), np.zeros(len(v)), np.ones(len(v))
     distances[which], lower[which], share[which] = found.upper, found.lower, found.share

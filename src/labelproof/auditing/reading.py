@@ -1,6 +1,5 @@
 """Read audit.json, checking the form of what the report is made from; nothing in it is trusted."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
@@ -9,6 +8,7 @@ from labelproof.auditing.document import CHECK_COMMAND, CHECK_REACH, FORMAT, VER
 from labelproof.auditing.reading_stretch import fault_beyond_verdicts
 from labelproof.errors import DataFormatError
 from labelproof.foundation.arguments import is_share_reached
+from labelproof.foundation.json_files import read_json
 from labelproof.foundation.writing import recover
 
 __all__ = ["read_document"]
@@ -53,12 +53,10 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
         file = file / "audit.json"
     if not file.is_file():
         raise DataFormatError(f"{file}: no such file (expected the folder of an audit, or its audit.json)")
-    if file.stat().st_size > LARGEST:
-        raise DataFormatError(f"{file.name}: expected at most {LARGEST:,} bytes, got {file.stat().st_size:,}")
     try:
-        contents = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise DataFormatError(f"{file.name}: expected JSON: {error}") from error
+        contents = read_json(file, where="", most_bytes=LARGEST, finite=True)
+    except ValueError as error:
+        raise DataFormatError(f"{file.name}: {error}") from error
     if isinstance(contents, dict) and contents.get("format") in OTHERS:
         raise DataFormatError(
             f"{file.name}: expected the audit of a model's label sets, got that of {OTHERS[contents['format']]}, "
@@ -89,10 +87,6 @@ def _of_version_1(contents: dict[str, Any]) -> dict[str, Any]:
     if isinstance(contents.get("reach"), dict):
         contents["reach"] |= {"bar": None, "beyond_bar": None, "check_command": CHECK_REACH}
     return {**contents, "stretch": None, "outside": None, "not_tested": [], "version": VERSION}
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _fault(value: Any, kind: Any, where: str) -> str | None:

@@ -21,7 +21,6 @@ from labelproof.proof.stretch_bar import bar_rank
 __all__ = [
     "MOST_EXAMPLES",
     "RealInputs",
-    "Rows",
     "choose_rows",
     "compute",
     "given",
@@ -255,12 +254,12 @@ def _run(layer: ImportedLayer, inputs: Any, rows: Indices, progress: bool) -> An
     with progress_bar("running the model", len(rows), show=progress) as advance:
         for start in range(0, len(rows), AT_ONCE):
             some = rows[start : start + AT_ONCE]
-            blocks.append(_narrow(layer.features(take_rows(inputs, some))))
+            blocks.append(_in_half_the_space(layer.features(take_rows(inputs, some))))
             advance(len(some))
     return stacked(blocks)
 
 
-def _narrow(features: Any) -> Any:
+def _in_half_the_space(features: Any) -> Any:
     """Return features in half the space where float32 holds them exactly, as it does for most encoders."""
     if scipy.sparse.issparse(features) or features.dtype != np.float64:
         return features

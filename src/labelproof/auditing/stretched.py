@@ -1,6 +1,5 @@
 """The stretch of the data's label sets as the document holds it: the bar, who lies beyond, pairs apart, dead labels."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ import numpy.typing as npt
 from labelproof.auditing.document import CHECK_PAIRS, CHECK_STRETCH, Dead, Instructive, PairApart, StretchFacts
 from labelproof.auditing.groups import rounded_down, told_bar
 from labelproof.auditing.real_inputs import RealInputs
-from labelproof.foundation.engines import Engine
+from labelproof.auditing.request import Work
 from labelproof.foundation.wording import at_least, some_of
 from labelproof.proof.examples import Examples, read_examples
 from labelproof.proof.labels import LabelSets
@@ -59,11 +58,8 @@ def stretch_of_data(
     *,
     k: int | None = None,
     alpha: float = 0.01,
-    narrow: Sequence[int] = (),
-    n_jobs: int | None = None,
-    engine: Engine = "local",
-    keep: str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    steady: Sequence[int] = (),
+    work: Work,
 ) -> Stretched:
     """Measure how far beyond mixtures of real inputs the data's label sets lie.
 
@@ -79,16 +75,16 @@ def stretch_of_data(
         Number of labels of every prediction, for the rule topk.
     alpha
         Share of the predictions that may lie beyond the bar.
-    narrow
+    steady
         Features that were held within their range, for the document.
-    engine, keep
-        As for `labelproof.stretch`.
+    work
+        How the work is done, as for `labelproof.stretch`.
     """
     plain = replace(layer, low=None, high=None, balls=())
     examples = read_examples(inputs.examples, layer.d)
-    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    how: dict[str, Any] = {"n_jobs": work.n_jobs, "progress": work.progress}
     held_out = None if plain.rule == "topk" and k is None else inputs.held_out
-    where: dict[str, Any] = {"engine": engine, "keep": keep}
+    where: dict[str, Any] = {"engine": work.engine, "keep": work.keep}
     s = measure(plain, judged.distinct, examples, calibration=held_out, k=k, alpha=alpha, **where, **how)
     require_variety(examples)
     predictions = _Predictions(plain, examples, inputs, k)
@@ -111,7 +107,7 @@ def stretch_of_data(
         **_pairs(measured),
         **_dead(plain, judged, examples, predictions),
         "inputs": len(predictions.sets) if predictions.sets is not None else 0,
-        "narrow": list(narrow),
+        "narrow": list(steady),
         "check_command": inputs.proven_by(CHECK_STRETCH),
         "check_pairs": None if measured is None else inputs.proven_by(CHECK_PAIRS),
     }

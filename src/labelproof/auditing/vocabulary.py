@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.folders import as_stored, write_folder
+from labelproof.auditing.request import Verifier, Work
 from labelproof.foundation.arguments import check_share, is_share_reached
 from labelproof.foundation.engines import Engine
 from labelproof.foundation.release import __version__
@@ -24,9 +25,8 @@ from labelproof.importers import ImportedLayer, layer_of, read_vocabulary
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.result import Verification
 from labelproof.proof.sparse_weights import sha256_of
-from labelproof.search.verifier import verify
 
-__all__ = ["FORMAT", "NeverToken", "Rival", "VocabularyAudit", "VocabularyDocument", "audit_vocabulary"]
+__all__ = ["NeverToken", "VocabularyAudit", "VocabularyDocument", "audit_vocabulary"]
 
 FORMAT = "labelproof-vocabulary"
 MOST_RIVALS = 5
@@ -182,12 +182,12 @@ def audit_vocabulary(
         raise ValueError(f"n_explained must not be negative, got {n_explained}")
     found = _layer(model, weight_key)
     names = _names(found, token_names)
-    options: dict[str, Any] = {"rule": "topk", "n_jobs": n_jobs, "engine": engine, "time_limit": time_limit}
-    options |= {"keep": keep, "progress": progress}
+    work = Work(n_jobs=n_jobs, engine=engine, keep=keep, time_limit=time_limit, progress=progress)
+    verifier = Verifier(found.weight, found.bias, work, rule="topk")
     n = found.n_labels
-    v = verify(found.weight, LabelSets(n, np.arange(n + 1), np.arange(n)), bias=found.bias, **options)
+    v = verifier.verify(LabelSets(n, np.arange(n + 1), np.arange(n)))
     groups = _twins(found, np.flatnonzero(v.status == 0))
-    together = verify(found.weight, groups, bias=found.bias, **options) if groups else None
+    together = verifier.verify(groups) if groups else None
     never = _never(v, groups, together, names, n_explained)
     can = int((v.status == 1).sum())
     document: VocabularyDocument = {

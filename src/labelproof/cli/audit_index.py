@@ -1,12 +1,11 @@
 """labelproof audit --index: which relevant documents can no query vector return together?"""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.audit_running import Running
+from labelproof.cli.audit_options import Running, Searching
 from labelproof.cli.console import console, print_json, print_saved_audit, printable, table
 from labelproof.cli.kept_parts import kept_beside
 from labelproof.foundation.wording import percent
@@ -14,20 +13,9 @@ from labelproof.foundation.wording import percent
 if TYPE_CHECKING:
     from labelproof.auditing.index_document import AtDepth, IndexDocument
 
-__all__ = ["Searching", "audit_index_of"]
+__all__ = ["audit_index_of"]
 
 MOST_SETS = 5
-
-
-@dataclass(frozen=True)
-class Searching:
-    """How an index is searched: for which documents, by which measure, and cut to which widths."""
-
-    qrels: Path | None
-    documents: Path | None
-    cosine: bool
-    widths: str | None
-    depths: str | None
 
 
 def audit_index_of(index: Path, asked: Searching, running: Running) -> bool:

@@ -1,13 +1,13 @@
 """Read what an audit is asked about beside label sets: requirements, and the inputs of a data set."""
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelproof.cli.files import existing
 from labelproof.errors import DataFormatError
+from labelproof.foundation.json_files import parse_json
 
 if TYPE_CHECKING:
     from labelproof.data import Dataset
@@ -81,7 +81,7 @@ def _read_lines(path: Path) -> dict[str, list[Any]]:
         where = f"{path.name}, line {number}"
         if line.strip():
             try:
-                one = json.loads(line)
+                one = parse_json(line)
             except ValueError as error:
                 raise DataFormatError(f"{where}: expected JSON: {error}") from error
             if not isinstance(one, dict) or not isinstance(one.get("labels"), list):

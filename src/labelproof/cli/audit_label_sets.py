@@ -1,90 +1,31 @@
 """labelproof audit MODEL with --labels or --data: which label sets of the data can a model never predict?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelproof.cli.audit_running import Running
+from labelproof.cli.audit_options import Data, Further, Inputs, Running
 from labelproof.cli.console import console, print_json, print_saved_audit
 from labelproof.cli.feature_files import read_features
 from labelproof.cli.kept_parts import kept_beside
-from labelproof.cli.models import as_asked, read_model
+from labelproof.cli.models import FoundReading, LayerOptions
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
 
-__all__ = ["Data", "Further", "Inputs", "Layer", "audit_label_sets_of"]
+__all__ = ["audit_label_sets_of"]
 
 
-@dataclass(frozen=True)
-class Layer:
-    """The model, and how its output layer is read."""
-
-    model: Path
-    weight_key: str | None
-    bias: Path | None
-    label_names: Path | None
-    rule: str | None
-    thresholds: str | None
-    ties: str
-    domain: str | None
-
-
-@dataclass(frozen=True)
-class Data:
-    """Where the label sets are: in a file of them, or in a data set on whose inputs the model is run."""
-
-    labels: str | None
-    data: str | None
-    part: str | None
-    columns: Sequence[str]
-    drop_unknown: bool
-
-    @property
-    def source(self) -> str:
-        """What was named, by either option."""
-        if self.data is not None and self.labels is not None:
-            raise ValueError("either --data or --labels can be given, got both")
-        source = self.data or self.labels
-        if source is None:
-            raise ValueError("Missing option '--data', or '--labels' / '-l' (see --help)")
-        return source
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Real inputs, by which stretch and reach are measured."""
-
-    features: Path | None
-    calibration: Path | None
-    alpha: float
-    most_inputs: int
-    reach: bool
-
-    def require_known(self, *, by_data: bool) -> None:
-        """Refuse what is measured on real inputs where there are none."""
-        if self.features is None and not by_data and self.reach:
-            raise ValueError("--reach needs features of real inputs: use --data, or --features")
-        if self.features is None and not by_data and self.calibration is not None:
-            raise ValueError("--calibration goes with --features or --data, got it alone")
-
-
-@dataclass(frozen=True)
-class Further:
-    """What else is asked of the layer."""
-
-    radius: bool
-    box: float
-    predicted: Path | None
-    pairs: int
-    triples: int
-    serving_dtype: str | None
-    require: Path | None
-
-
-def audit_label_sets_of(asked: Layer, data: Data, inputs: Inputs, further: Further, running: Running) -> bool:
+def audit_label_sets_of(
+    model: Path,
+    asked: LayerOptions,
+    reading: FoundReading,
+    data: Data,
+    inputs: Inputs,
+    further: Further,
+    running: Running,
+) -> bool:
     """Audit a model, print what was found, and return whether all that was required holds."""
     source = data.source
     inputs.require_known(by_data=data.data is not None)
@@ -93,7 +34,7 @@ def audit_label_sets_of(asked: Layer, data: Data, inputs: Inputs, further: Furth
     from labelproof.cli.audit_summary import print_audit, summary_of
 
     running.require_room()
-    layer, names = read_model(asked.model, asked.weight_key, asked.bias, asked.label_names, data=source)
+    layer, names = asked.read(model, data=source)
     judged, names = _judged(layer, names, data, whole=inputs.features is None)
     is_run = data.data is not None and inputs.features is None
     held_out = partial(_read_data, layer, data.columns) if is_run else read_features
@@ -105,15 +46,14 @@ def audit_label_sets_of(asked: Layer, data: Data, inputs: Inputs, further: Furth
             part=data.part if is_run else None,
             label_names=None if names == layer.label_names else names,
             drop_unknown=data.drop_unknown,
-            **as_asked(asked.rule, asked.thresholds, asked.domain),
-            ties=asked.ties,  # type: ignore[arg-type] # verify says which there are
+            **reading.read().options(),
             features=None if inputs.features is None else read_features(inputs.features),
             calibration=None if inputs.calibration is None else held_out(inputs.calibration),
             alpha=inputs.alpha,
             most_inputs=inputs.most_inputs,
-            cache=None if output is None or data.data is None else FeatureCache(output, model_key(asked.model)),
+            cache=None if output is None or data.data is None else FeatureCache(output, model_key(model)),
             reach=inputs.reach,
-            **_of_further(further, names, layer.n_labels),
+            **further.options(names, layer.n_labels),
             n_explained=running.explain,
             data_name=Path(source).name,
             keep=parts,
@@ -127,7 +67,7 @@ def audit_label_sets_of(asked: Layer, data: Data, inputs: Inputs, further: Furth
     if running.as_json:
         print_json(summary_of(found, output))
     else:
-        print_audit(found, model=str(asked.model), source=source)
+        print_audit(found, model=str(model), source=source)
         if output is not None:
             console().print()
             print_saved_audit(output, "proofs-data.npz", "layer.npz")
@@ -155,22 +95,3 @@ def _read_data(layer: "ImportedLayer", columns: Sequence[str], source: str | Pat
     from labelproof.cli.audit_inputs import read_data
 
     return read_data(layer, source, columns)
-
-
-def _of_further(further: Further, names: Sequence[str] | None, n_labels: int) -> dict[str, Any]:
-    """Return what else is asked in the form of `labelproof.audit`."""
-    from labelproof.cli.audit_inputs import read_required
-    from labelproof.data.label_files import read_label_file
-
-    predicted, require = further.predicted, further.require
-    return {
-        "radius": further.radius,
-        "box": further.box,
-        "predicted": None
-        if predicted is None
-        else read_label_file(predicted, label_names=names, n_labels=n_labels).sets,
-        "pairs": further.pairs,
-        "triples": further.triples,
-        "serving_dtype": further.serving_dtype,
-        "required": None if require is None else read_required(require, names, n_labels),
-    }

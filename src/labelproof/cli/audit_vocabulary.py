@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from labelproof.cli.audit_running import Running
+from labelproof.cli.audit_options import Running
 from labelproof.cli.console import console, print_json, print_saved_audit, printable, table
 from labelproof.cli.kept_parts import kept_beside
+from labelproof.cli.models import LayerOptions
 from labelproof.foundation.wording import percent
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ __all__ = ["audit_vocabulary_of"]
 MOST_TOKENS = 20
 
 
-def audit_vocabulary_of(
-    model: Path, weight_key: str | None, bias: Path | None, token_names: Path | None, running: Running
-) -> bool:
+def audit_vocabulary_of(model: Path, asked: LayerOptions, running: Running) -> bool:
     """Audit every token of a model, print what was found, and return whether all that was required holds."""
     running.require_room()
     from labelproof.auditing import audit_vocabulary
@@ -28,11 +27,12 @@ def audit_vocabulary_of(
     from labelproof.importers import read_vocabulary
 
     output, options = running.output, running.options()
-    layer = read_vocabulary(model, weight_key=weight_key, bias=bias)
+    layer = read_vocabulary(model, weight_key=asked.weight_key, bias=asked.bias)
+    names = None if asked.label_names is None else read_label_names(asked.label_names, layer.n_labels)
     with kept_beside(output) as parts:
         found = audit_vocabulary(
             layer,
-            token_names=None if token_names is None else read_label_names(token_names, layer.n_labels),
+            token_names=names,
             n_explained=running.explain,
             keep=parts,
             **options,

@@ -37,7 +37,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check every proof of a stored result again, exactly, from the weights alone."""
-    from labelproof.cli import files, summary
+    from labelproof.cli import files, verdict_counts
     from labelproof.importers import read_layer
     from labelproof.proof.parts import load_parts, read_run
     from labelproof.proof.store import load_label_names, load_verification
@@ -58,15 +58,15 @@ def check(
     except CertificateError as error:
         fault = str(error)
     seconds = time.perf_counter() - start
-    verdicts = summary.counts(v.status)
+    verdicts = verdict_counts.counts(v.status)
     proven = verdicts["argmaxable"] + verdicts["unargmaxable"]
     if as_json:
-        assumed = {"assumptions": summary.assumptions(v.layer)}
+        assumed = {"assumptions": verdict_counts.assumptions(v.layer)}
         print_json({"proven": fault is None, "fault": fault, **verdicts, **assumed, "seconds": round(seconds, 3)})
     elif fault is None:
         undecided = f"; {verdicts['undecided']:,} are undecided" if verdicts["undecided"] else ""
         console().print(f"{plural(proven, 'verdict')} proven again in {seconds:.1f} s{undecided}.")
-        stated = "; ".join(f"{name} {value}" for name, value in summary.assumptions(v.layer).items())
+        stated = "; ".join(f"{name} {value}" for name, value in verdict_counts.assumptions(v.layer).items())
         console().print(f"The verdicts are about these weights with: {stated}.", highlight=False)
     else:
         console().print(f"Not proven: {fault}.")

@@ -1,20 +1,11 @@
 """The options of verbs that read a data set: where it is, and which columns of a table are what."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "DataFormat",
-    "DataPath",
-    "FeatureColumns",
-    "GroupColumn",
-    "LabelColumns",
-    "LabelSeparator",
-    "SplitColumn",
-    "TextColumns",
-    "one_or_many",
-]
+__all__ = ["ColumnOptions", "DataFormat", "DataPath", "LabelColumns", "LabelSeparator", "TextColumns", "one_or_many"]
 
 DataPath = Annotated[
     str | None,
@@ -51,6 +42,25 @@ LabelSeparator = Annotated[
         show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The format of a data set, and which of its columns are what."""
+
+    format: DataFormat = None
+    text: TextColumns = None
+    labels: LabelColumns = None
+    features: FeatureColumns = None
+    split: SplitColumn = None
+    group: GroupColumn = None
+    separator: LabelSeparator = None
+
+    def options(self) -> dict[str, Any]:
+        """Return them as keywords of `labelproof.load_dataset`."""
+        columns = {"text": self.text, "labels": self.labels, "features": self.features}
+        told = {"split": self.split, "group": self.group, "separator": self.separator}
+        return {"format": self.format, **{name: one_or_many(value) for name, value in columns.items()}, **told}
 
 
 def one_or_many(values: list[str] | None) -> str | list[str] | None:

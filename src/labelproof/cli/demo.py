@@ -9,17 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from labelproof.cli.console import console, print_json, printable, progress_wanted, table
-from labelproof.cli.data_options import (
-    DataFormat,
-    DataPath,
-    FeatureColumns,
-    GroupColumn,
-    LabelColumns,
-    LabelSeparator,
-    SplitColumn,
-    TextColumns,
-    one_or_many,
-)
+from labelproof.cli.data_options import ColumnOptions, DataPath
+from labelproof.cli.grouped import grouped
 from labelproof.cli.options import AsJson
 from labelproof.foundation.optional_packages import TRAINING, need_all
 from labelproof.foundation.wording import plural, some_of
@@ -42,18 +33,14 @@ data, the higher the better. DFT start: every label begins at the small probabil
 """
 
 
+@grouped
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the report, the models and the proofs.")
     ] = FOLDER,
     data: DataPath = None,
-    format: DataFormat = None,  # noqa: A002 - the word that users look for
-    text: TextColumns = None,
-    labels: LabelColumns = None,
-    features: FeatureColumns = None,
-    split: SplitColumn = None,
-    group: GroupColumn = None,
-    separator: LabelSeparator = None,
+    *,
+    columns: ColumnOptions,
     made_up: Annotated[
         bool, typer.Option("--made-up", help="Generate documents with 1,000 labels instead of real data.")
     ] = False,
@@ -79,7 +66,7 @@ def demo(
     if made_up and data is not None:
         raise ValueError("--made-up generates data and cannot be combined with --data")
     need_all((*TRAINING, "jinja2"), "labelproof demo", "train,audit")
-    from labelproof.comparison.writing import require_free, save_comparison
+    from labelproof.comparison.comparison_folder import require_free, save_comparison
     from labelproof.data import load_dataset, topic_data
 
     require_free(output)  # before the work, not after it
@@ -89,16 +76,7 @@ def demo(
     else:
         name = "Debian packages" if data is None else printable(Path(data).name)
         width = NARROW if data is None and width is None else width
-        dataset = load_dataset(
-            SHIPPED if data is None else data,
-            format=format,
-            text=one_or_many(text),
-            labels=one_or_many(labels),
-            features=one_or_many(features),
-            split=split,
-            group=group,
-            separator=separator,
-        )
+        dataset = load_dataset(SHIPPED if data is None else data, **columns.options())
     outcomes = list(_outcomes(dataset, name, width, epochs, min_count, seed, quiet=as_json))
     save_comparison(output, outcomes, title=f"{name}: what can a model predict at all?")
     if as_json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelproof.cli.console import console, print_json, table
+from labelproof.cli.grouped import grouped
 from labelproof.cli.options import AsJson
 from labelproof.errors import DataFormatError
 from labelproof.foundation.wording import plural
@@ -47,23 +48,10 @@ SHOWN = (
 )  # fmt: skip
 
 
-def evaluate(
-    scores: Annotated[Path | None, SCORES] = None,
-    labels: Annotated[str | None, TRUE_LABELS] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(help="Model folder, instead of scores; its own rule decides.", show_default=False),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Examples with labels, for --model; if they are split, the part test.", show_default=False),
-    ] = None,
-    drop_unknown: Annotated[
-        bool, typer.Option("--drop-unknown", help="Leave out labels of --data that the model does not know.")
-    ] = False,
-    part: Annotated[
-        str | None, typer.Option(help="Part of --data; by default test, if it has one.", show_default=False)
-    ] = None,
+@dataclass(frozen=True)
+class Deciding:
+    """How scores become label sets."""
+
     rule: Annotated[
         str | None,
         typer.Option(
@@ -72,12 +60,63 @@ def evaluate(
             "macro-f1, or 'fixed' (at ½) or 'expected-f'.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     threshold: Annotated[
         float | None,
         typer.Option(help="Predict labels with a larger score, instead of using a rule.", show_default=False),
-    ] = None,
-    score_kind: ScoreKindOption = None,
+    ] = None
+    score_kind: ScoreKindOption = None
+
+    def read(self) -> "Rule | None":
+        """Return the rule for scores, where there is one."""
+        from labelproof.cli.files import existing
+        from labelproof.decisions import Threshold, load_rule
+
+        if self.rule is not None and self.threshold is not None:
+            raise ValueError("one of --rule and --threshold may be given, got both")
+        if self.rule is not None:
+            return load_rule(existing(Path(self.rule)))
+        return None if self.threshold is None else Threshold(self.threshold)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is evaluated: scores with their labels, or a model with its data."""
+
+    scores: Annotated[Path | None, SCORES] = None
+    labels: Annotated[str | None, TRUE_LABELS] = None
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Model folder, instead of scores; its own rule decides.", show_default=False),
+    ] = None
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Examples with labels, for --model; if they are split, the part test.", show_default=False),
+    ] = None
+    drop_unknown: Annotated[
+        bool, typer.Option("--drop-unknown", help="Leave out labels of --data that the model does not know.")
+    ] = False
+    part: Annotated[
+        str | None, typer.Option(help="Part of --data; by default test, if it has one.", show_default=False)
+    ] = None
+
+    def sources(self, deciding: Deciding) -> tuple[Path | None, str | None, Path | None, Path | None]:
+        """Return scores and labels, or model and data; refuse what goes with the others."""
+        from labelproof.cli.scores import require_one_source
+
+        require_one_source(scores=self.scores, labels=self.labels, model=self.model, data=self.data)
+        if self.model is not None and (deciding.threshold, deciding.score_kind) != (None, None):
+            raise ValueError("--threshold and --score-kind go with --scores: a model has its own rule (see --rule)")
+        if self.scores is not None and (self.drop_unknown or self.part is not None):
+            raise ValueError(f"{'--drop-unknown' if self.drop_unknown else '--part'} goes with --model and --data")
+        return self.scores, self.labels, self.model, self.data
+
+
+@grouped
+def evaluate(
+    *,
+    judged: Judged,
+    deciding: Deciding,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -95,20 +134,15 @@ def evaluate(
 ) -> None:
     """Compute all metrics of a model, or of scores, on labelled examples."""
     from labelproof import metrics
-    from labelproof.cli.scores import read_score_kind, require_one_source
+    from labelproof.cli.scores import read_score_kind
 
     asked, metric = metric, metric or "micro-f1"
     measure = metrics.by_name(metric)
-    require_one_source(scores=scores, labels=labels, model=model, data=data)
+    scores, labels, model, data = judged.sources(deciding)
     if model is not None and data is not None:
-        if (threshold, score_kind) != (None, None):
-            raise ValueError("--threshold and --score-kind go with --scores: a model has its own rule (see --rule)")
-        found = _of_model(model, data, part, rule, asked, drop_unknown=drop_unknown)
+        found = _of_model(model, data, judged.part, deciding.rule, asked, drop_unknown=judged.drop_unknown)
     elif scores is not None and labels is not None:
-        if drop_unknown or part is not None:
-            raise ValueError(f"{'--drop-unknown' if drop_unknown else '--part'} goes with --model and --data")
-        score_kind = score_kind or read_score_kind(scores)
-        chosen = _rule(rule, threshold)
+        score_kind, chosen = deciding.score_kind or read_score_kind(scores), deciding.read()
         if fail_under is not None and chosen is None and measure.kind == "set":
             raise ValueError(f"--fail-under with {metric} needs --rule or --threshold, got neither")
         found = _of_scores(scores, labels, chosen, score_kind, None if fail_under is None else metric)
@@ -177,17 +211,6 @@ def _of_scores(
         values[metric] = measure(y_true, y_pred if measure.kind == "set" else y_score)
     n_examples, n_labels = y_score.shape
     return _Evaluation(scores.name, n_examples, n_labels, rule, values)
-
-
-def _rule(path: str | None, threshold: float | None) -> "Rule | None":
-    from labelproof.cli.files import existing
-    from labelproof.decisions import Threshold, load_rule
-
-    if path is not None and threshold is not None:
-        raise ValueError("one of --rule and --threshold may be given, got both")
-    if path is not None:
-        return load_rule(existing(Path(path)))
-    return None if threshold is None else Threshold(threshold)
 
 
 def _is_as_good(value: float, wanted: float, greater_is_better: bool) -> bool:

@@ -1,81 +1,70 @@
 """labelproof explain: why can this label set not be predicted, and what comes near?"""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
 from labelproof.cli.console import console, print_json
-from labelproof.cli.engines import connected
-from labelproof.cli.options import (
-    Address,
-    AsJson,
-    Bias,
-    Domain,
-    EngineName,
-    LabelNames,
-    Rule,
-    Thresholds,
-    Ties,
-    TimeLimit,
-    WeightKey,
-    Weights,
-)
+from labelproof.cli.engine_options import EngineOptions
+from labelproof.cli.grouped import grouped
+from labelproof.cli.models import GivenReading, LayerOptions, differences
+from labelproof.cli.options import AsJson, TimeLimit, Weights
 
 __all__ = ["explain"]
 
 
-def explain(
-    weights: Weights,
+@dataclass(frozen=True)
+class Asked:
+    """The label set, by index or by name."""
+
     indices: Annotated[
         str | None, typer.Option("--set", metavar="3,17,20", help="The active labels.", show_default=False)
-    ] = None,
-    set_names: Annotated[
-        str | None, typer.Option(metavar="'A;B'", help="The same by name.", show_default=False)
-    ] = None,
-    label_names: LabelNames = None,
-    weight_key: WeightKey = None,
-    bias: Bias = None,
-    thresholds: Thresholds = None,
-    rule: Rule = "sigmoid",
-    ties: Ties = "open",
-    domain: Domain = None,
+    ] = None
+    set_names: Annotated[str | None, typer.Option(metavar="'A;B'", help="The same by name.", show_default=False)] = None
+
+    def read(self, names: Sequence[str] | None) -> list[int]:
+        """Return the active labels, by whichever of the two options they were given."""
+        from labelproof.cli.files import parse_indices, parse_names
+
+        if self.indices is not None and self.set_names is None:
+            return parse_indices(self.indices)
+        if self.indices is not None or self.set_names is None:
+            got = "neither" if self.indices is None else "both"
+            raise ValueError(f"one of --set and --set-names must be given, got {got}")
+        if names is None:
+            raise ValueError("--set-names needs --label-names, got none (the model names no labels)")
+        return parse_names(self.set_names, names)
+
+
+@grouped
+def explain(
+    weights: Weights,
+    *,
+    asked: Asked,
+    layer: LayerOptions,
+    reading: GivenReading,
     time_limit: TimeLimit = None,
-    engine: EngineName = "local",
-    address: Address = None,
+    engine: EngineOptions,
     as_json: AsJson = False,
 ) -> None:
     """Explain the verdict on one label set: its conflict, and the nearest label sets that can be predicted."""
-    from labelproof.cli import files
-    from labelproof.cli.models import differences, read_model
     from labelproof.explaining.explain import explain as explain_set
 
-    layer, names = read_model(weights, weight_key, bias, label_names)
-    if (indices is None) == (set_names is None):
-        raise ValueError(
-            "one of --set and --set-names must be given, got " + ("neither" if indices is None else "both")
-        )
-    if indices is not None:
-        label_set = files.parse_indices(indices)
-    elif names is None:
-        raise ValueError("--set-names needs --label-names, got none (the model names no labels)")
-    else:
-        label_set = files.parse_names(set_names or "", names)
-    used: dict[str, Any] = {
-        "rule": rule,
-        "thresholds": None if thresholds is None else files.read_thresholds(thresholds),
-        "domain": files.parse_domain(domain),
-    }
+    found, names = layer.read(weights)
+    label_set = asked.read(names)
+    used = reading.read()
     explanation = explain_set(
-        layer.weight,
+        found.weight,
         label_set,
         label_names=names,
-        bias=layer.bias,
-        **used,
-        ties=ties,  # type: ignore[arg-type] # explain says which there are
+        bias=found.bias,
+        **used.options(),
         time_limit=time_limit,
-        engine=connected(engine, address),
+        engine=engine.connected(),
     )
-    notes = differences(layer, **used)
+    notes = differences(found, used)
     if as_json:
         print_json({**explanation.to_dict(), "notes": notes})
         return

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted
+from labelproof.cli.grouped import grouped
 from labelproof.cli.options import AsJson
 from labelproof.foundation.wording import plural
 from labelproof.foundation.writing import replacing
@@ -22,6 +24,55 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """Where predictions and scores go, and what they hold."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="JSON lines; by default standard output.", show_default=False),
+    ] = None
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the scores of all labels here: .npy, or .npz with label names; (examples, labels), float32.",
+            show_default=False,
+        ),
+    ] = None
+    score_kind: Annotated[
+        str,
+        typer.Option(
+            metavar="probabilities|logits", help="Kind of --scores: calibrated probabilities, or their logits."
+        ),
+    ] = "probabilities"
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Use the model's rule for this metric, such as macro-f1; by default its main rule.",
+            show_default=False,
+        ),
+    ] = None
+    top: Annotated[int, typer.Option(min=0, help="Most probable labels to list, with probabilities.")] = 5
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which columns of the input are read, and how many examples at a time."""
+
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            "-c",
+            help="Column of a table to read, may be repeated; by default those of training.",
+            show_default=False,
+        ),
+    ] = None
+    batch_size: Annotated[int, typer.Option(min=1, help="Examples at a time.")] = 256
+
+
+@grouped
 def predict(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="Folder of the model, or of its run.", show_default=False)
@@ -35,42 +86,9 @@ def predict(
             show_default=False,
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="JSON lines; by default standard output.", show_default=False),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the scores of all labels here: .npy, or .npz with label names; (examples, labels), float32.",
-            show_default=False,
-        ),
-    ] = None,
-    score_kind: Annotated[
-        str,
-        typer.Option(
-            metavar="probabilities|logits", help="Kind of --scores: calibrated probabilities, or their logits."
-        ),
-    ] = "probabilities",
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Use the model's rule for this metric, such as macro-f1; by default its main rule.",
-            show_default=False,
-        ),
-    ] = None,
-    top: Annotated[int, typer.Option(min=0, help="Most probable labels to list, with probabilities.")] = 5,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            "-c",
-            help="Column of a table to read, may be repeated; by default those of training.",
-            show_default=False,
-        ),
-    ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Examples at a time.")] = 256,
+    *,
+    to: Outputs,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Predict the labels of examples: one JSON object per line, in the order of the input.
@@ -80,23 +98,24 @@ def predict(
     from labelproof.cli.outputs import require_free_file
     from labelproof.models import load_model
 
+    output, scores = to.output, to.scores
     if as_json and output is None and scores is None:
         raise ValueError("--json prints a summary and needs --output for the predictions")
     require_free_file(output, [source])
-    _require_score_file(scores, score_kind, [source, output])
+    _require_score_file(scores, to.score_kind, [source, output])
     loaded = load_model(model)
-    loaded = loaded if metric is None else loaded.for_metric(metric)
+    loaded = loaded if to.metric is None else loaded.for_metric(to.metric)
     start = time.perf_counter()
     done = labels = 0
     quiet = output is None and scores is None
     with (
-        _scores_to(scores, loaded, score_kind) as keep,
+        _scores_to(scores, loaded, to.score_kind) as keep,
         _writer(output, nowhere=scores is not None) as stream,
         _counter(show=not quiet and progress_wanted()) as advance,
     ):
-        for logits in _logits(loaded, source, column or [], batch_size):
+        for logits in _logits(loaded, source, reading.column or [], reading.batch_size):
             keep(logits)
-            for line in _lines(loaded, logits, top):
+            for line in _lines(loaded, logits, to.top):
                 if stream is not None:  # no name is ever garbled
                     stream.write(json.dumps(line, ensure_ascii=stream.encoding != "utf-8") + "\n")
                 labels += len(line["labels"])
@@ -105,11 +124,11 @@ def predict(
     seconds = time.perf_counter() - start
     if as_json:
         per_example = labels / done if done else 0.0
-        told = {} if scores is None else {"scores": str(scores), "score_kind": score_kind}
+        told = {} if scores is None else {"scores": str(scores), "score_kind": to.score_kind}
         print_json({"examples": done, "labels_per_example": per_example, "seconds": round(seconds, 3), **told})
     elif not quiet:
         written = [] if output is None else [str(output)]
-        written += [] if scores is None else [f"{scores} ({_words(loaded, score_kind)})"]
+        written += [] if scores is None else [f"{scores} ({_words(loaded, to.score_kind)})"]
         console().print(
             f"{plural(done, 'example')} in {seconds:.1f} s, written to {' and '.join(written)}", soft_wrap=True
         )
@@ -147,7 +166,7 @@ def _scores_to(path: Path | None, model: "Model", kind: str) -> Iterator[Callabl
 
 
 def _logits(model: "Model", source: Path, columns: list[str], batch_size: int) -> Iterator[Any]:
-    from labelproof.models.inputs import columns_for, iter_batches, iter_inputs
+    from labelproof.models.new_inputs import columns_for, iter_batches, iter_inputs
 
     kind, width = model.encoder.input_kind, getattr(model.encoder, "n_features", None)
     if str(source) == "-":

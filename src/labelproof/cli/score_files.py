@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from labelproof.foundation.writing import replacing
 
-__all__ = ["ENDINGS", "ScoreFile", "score_file"]
+__all__ = ["ENDINGS", "score_file"]
 
 ENDINGS = (".npy", ".npz")
 

@@ -3,33 +3,25 @@
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labelproof.cli.console import console, print_json, printable, progress_wanted, table
-from labelproof.cli.engines import connected
+from labelproof.cli.engine_options import EngineOptions
 from labelproof.cli.feature_files import Calibration, read_features
+from labelproof.cli.grouped import grouped
 from labelproof.cli.kept_parts import kept_beside
-from labelproof.cli.models import FoundThresholds, InactiveTies, ModelFile, read_model
-from labelproof.cli.options import (
-    Address,
-    AsJson,
-    Bias,
-    EngineName,
-    Jobs,
-    LabelColumn,
-    LabelNames,
-    Labels,
-    Part,
-    WeightKey,
-)
+from labelproof.cli.models import FoundThresholds, InactiveTies, LayerOptions, ModelFile, SetOptions
+from labelproof.cli.options import AsJson, Jobs, Labels
 from labelproof.cli.outputs import require_free_place
 from labelproof.foundation.wording import at_least, percent, plural, some_of
 
 if TYPE_CHECKING:
     from labelproof.importers import ImportedLayer
+    from labelproof.proof.labels import LabelSets
     from labelproof.proof.pair_result import PairStretch
     from labelproof.proof.stretch_result import Stretch
     from labelproof.stretching.pairs import DeadLabel
@@ -37,43 +29,78 @@ if TYPE_CHECKING:
 __all__ = ["stretch"]
 
 MOST_ROWS, MOST_NAMES = 8, 6
-Features = Annotated[
-    Path,
-    typer.Option(
-        "--features",
-        "-f",
-        metavar="FILE",
-        help="Features of real examples, as the output layer receives them: .npy (n, d), or a sparse .npz.",
-        show_default=False,
-    ),
-]
 
 
+@dataclass(frozen=True)
+class Known:
+    """Real inputs: those whose mixtures count as known, and those for the bar."""
+
+    features: Annotated[
+        Path,
+        typer.Option(
+            "--features",
+            "-f",
+            metavar="FILE",
+            help="Features of real examples, as the output layer receives them: .npy (n, d), or a sparse .npz.",
+            show_default=False,
+        ),
+    ]
+    calibration: Calibration = None
+    alpha: Annotated[float, typer.Option(help="Share of the predictions that may lie beyond the bar.")] = 0.01
+
+
+@dataclass(frozen=True)
+class StretchReading:
+    """How logits become label sets: as the model does, or as asked; the examples take the place of a domain."""
+
+    rule: Annotated[
+        str | None, typer.Option(metavar="sigmoid|topk", help="By default the model's own.", show_default=False)
+    ] = None
+    thresholds: FoundThresholds = None
+    ties: InactiveTies = "inactive"
+    k: Annotated[
+        int | None, typer.Option("-k", help="Number of labels of a prediction, for topk.", show_default=False)
+    ] = None
+
+    def options(self, layer: "ImportedLayer") -> dict[str, Any]:
+        """Return it as keywords of `labelproof.stretch`; the model's own thresholds go with the rule sigmoid."""
+        from labelproof.cli.files import read_thresholds
+
+        if self.rule is None and not isinstance(layer.rule, str):
+            raise ValueError(f"--rule must be given: the model's own is {type(layer.rule).__name__}")
+        rule = layer.rule if self.rule is None else self.rule
+        own = layer.thresholds if rule == "sigmoid" else None
+        thresholds = own if self.thresholds is None else read_thresholds(self.thresholds)
+        return {"rule": rule, "thresholds": thresholds, "ties": self.ties, "k": self.k}
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """Whether pairs of labels are measured: those that occur, or all."""
+
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Also measure pairs of labels, and list labels that are never predicted.")
+    ] = False
+    every_pair: Annotated[
+        bool, typer.Option("--every-pair", help="Like --pairs, for all pairs of labels, up to a million.")
+    ] = False
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to measure."""
+        return self.pairs or self.every_pair
+
+
+@grouped
 def stretch(
     model: ModelFile,
     labels: Labels,
-    features: Features,
-    calibration: Calibration = None,
-    alpha: Annotated[float, typer.Option(help="Share of the predictions that may lie beyond the bar.")] = 0.01,
-    rule: Annotated[
-        str | None, typer.Option(metavar="sigmoid|topk", help="By default the model's own.", show_default=False)
-    ] = None,
-    thresholds: FoundThresholds = None,
-    ties: InactiveTies = "inactive",
-    k: Annotated[
-        int | None, typer.Option("-k", help="Number of labels of a prediction, for topk.", show_default=False)
-    ] = None,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Also measure pairs of labels, and list labels that are never predicted.")
-    ] = False,
-    every_pair: Annotated[
-        bool, typer.Option("--every-pair", help="Like --pairs, for all pairs of labels, up to a million.")
-    ] = False,
-    part: Part = None,
-    label_column: LabelColumn = None,
-    weight_key: WeightKey = None,
-    bias: Bias = None,
-    label_names: LabelNames = None,
+    *,
+    known: Known,
+    reading: StretchReading,
+    pairs: PairOptions,
+    sets: SetOptions,
+    layer: LayerOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -84,52 +111,30 @@ def stretch(
         ),
     ] = None,
     jobs: Jobs = None,
-    engine: EngineName = "local",
-    address: Address = None,
+    engine: EngineOptions,
     as_json: AsJson = False,
 ) -> None:
     """Measure how far beyond mixtures of real inputs each label set lies, with proofs."""
-    import labelproof
     from labelproof.data.label_files import read_label_file
-    from labelproof.stretching.measuring import require_variety
 
     require_free_place(output)
-    layer, names = read_model(model, weight_key, bias, label_names)
-    data = read_label_file(labels, label_names=names, n_labels=layer.n_labels, part=part, columns=label_column or ())
-    options = _options(layer, rule, thresholds)
-    pairs = pairs or every_pair
-    if pairs and options["rule"] != "sigmoid":
+    found, names = layer.read(model)
+    data = read_label_file(labels, label_names=names, n_labels=found.n_labels, part=sets.part, columns=sets.columns)
+    options = reading.options(found)
+    if pairs.any and options["rule"] != "sigmoid":
         raise ValueError(f"--pairs goes with the rule sigmoid only, got {options['rule']}")
-    known = read_features(features)
-    where, start = connected(engine, address), time.perf_counter()
+    features = read_features(known.features)
+    held_out = None if known.calibration is None else read_features(known.calibration)
+    options |= {"calibration": held_out, "alpha": known.alpha, "n_jobs": jobs, "engine": engine.connected()}
+    start = time.perf_counter()
     with kept_beside(output) as parts:
-        s = labelproof.stretch(
-            layer.weight,
-            data.sets,
-            known,
-            bias=layer.bias,
-            **options,
-            ties=ties,  # type: ignore[arg-type] # stretch says which there are
-            k=k,
-            calibration=None if calibration is None else read_features(calibration),
-            alpha=alpha,
-            n_jobs=jobs,
-            engine=where,
-            keep=parts,
-            progress=progress_wanted(),
-        )
-        require_variety(s.examples)
-        together, dead = None, None
-        if pairs:
-            like = {"bias": layer.bias, "thresholds": options["thresholds"]}
-            together = labelproof.stretch_pairs(layer.weight, data.sets, known, **like, every=every_pair, n_jobs=jobs)
-            dead = labelproof.dead_labels(layer.weight, data.sets, known, **like)
+        s, together, dead = _measured(found, data.sets, features, pairs, {**options, "keep": parts})
         seconds = time.perf_counter() - start
         if output is not None:
             s.save(output)
             if together is not None:
                 together.save(output.with_name(f"{output.stem}-pairs.npz"))
-    called = list(data.names or names or [str(i) for i in range(layer.n_labels)])
+    called = list(data.names or names or [str(i) for i in range(found.n_labels)])
     if as_json:
         print_json({**_report(s), **_of_pairs(together, dead, called), "seconds": round(seconds, 3)})
         return
@@ -141,15 +146,21 @@ def stretch(
         console().print(f"Saved to {files}. To prove it again: labelproof check, with --features.")
 
 
-def _options(layer: "ImportedLayer", rule: str | None, thresholds: str | None) -> dict[str, Any]:
-    """Return rule and thresholds: those asked for, else the model's own."""
-    from labelproof.cli.files import read_thresholds
+def _measured(
+    layer: "ImportedLayer", sets: "LabelSets", features: Any, pairs: PairOptions, options: dict[str, Any]
+) -> "tuple[Stretch, PairStretch | None, list[DeadLabel] | None]":
+    """Measure label sets, and where that was asked for pairs of labels and those that are never predicted."""
+    import labelproof
+    from labelproof.stretching.measuring import require_variety
 
-    if rule is None and not isinstance(layer.rule, str):
-        raise ValueError(f"--rule must be given: the model's own is {type(layer.rule).__name__}")
-    chosen = layer.rule if rule is None else rule
-    own = layer.thresholds if chosen == "sigmoid" else None
-    return {"rule": chosen, "thresholds": own if thresholds is None else read_thresholds(thresholds)}
+    of = layer.weight, sets, features
+    s = labelproof.stretch(*of, bias=layer.bias, **options, progress=progress_wanted())
+    require_variety(s.examples)
+    if not pairs.any:
+        return s, None, None
+    like = {"bias": layer.bias, "thresholds": options["thresholds"]}
+    together = labelproof.stretch_pairs(*of, **like, every=pairs.every_pair, n_jobs=options["n_jobs"])
+    return s, together, labelproof.dead_labels(*of, **like)
 
 
 def _report(s: "Stretch") -> dict[str, Any]:

@@ -1,22 +1,14 @@
 """labelproof train: from a configuration and data to a model folder."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted, table
-from labelproof.cli.data_options import (
-    DataFormat,
-    DataPath,
-    FeatureColumns,
-    GroupColumn,
-    LabelColumns,
-    LabelSeparator,
-    SplitColumn,
-    TextColumns,
-    one_or_many,
-)
+from labelproof.cli.data_options import ColumnOptions, DataPath
+from labelproof.cli.grouped import grouped
 from labelproof.cli.options import AsJson
 from labelproof.cli.outputs import require_writable_folder
 from labelproof.cli.train_sweep import require_sweep_place, run_sweep
@@ -31,6 +23,65 @@ __all__ = ["train"]
 DATA_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".npz", ".arff", ".svm")  # of files that are no configuration
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """What may be chosen without a configuration."""
+
+    test: Annotated[float, typer.Option(help="Share to hold out as test part, if there is none.", min=0, max=0.9)] = 0
+    metric: Annotated[str, typer.Option(help="Metric to tune thresholds for: micro-f1, macro-f1, samples-f1, …")] = (
+        "micro-f1"
+    )
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Time, such as 10m, or fast; by default ten times a plain SVM grid.", show_default=False),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of parts, folds and networks.", min=0)] = 0
+    require_predictable: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the training label sets that must stay possible, such as 0.99; moves thresholds if needed."
+        ),
+    ] = None
+
+    def settings(self, data: dict[str, Any]) -> "TrainConfig":
+        """Return the configuration of the recipe for some data; what is wrong is said of the option."""
+        from labelproof.training import ConfigError, TrainConfig
+
+        least = {} if self.require_predictable is None else {"require_predictable": self.require_predictable}
+        sections = {
+            "data": {name: value for name, value in {**data, "test": self.test}.items() if value is not None},
+            "head": {"kind": "auto", "metric": self.metric, **({} if self.budget is None else {"budget": self.budget})},
+            "decision": least,
+            "trainer": {"seed": self.seed},
+        }
+        try:
+            return TrainConfig.from_dict(sections)
+        except ConfigError as error:
+            where, option = ".".join(error.path), f"--{error.path[-1].replace('_', '-')}" if error.path else ""
+            raise ValueError(str(error).replace(where, option, 1) if where else str(error)) from error
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Whether there is one run or many, and whether they were begun before."""
+
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Train with this many seeds; keeps metrics, not models.", min=1, show_default=False),
+    ] = None
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=V,V", help="Train with each value, such as loss.beta=1,2,5.", show_default=False),
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether many runs are compared."""
+        return self.seeds is not None or bool(self.sweep)
+
+
+@grouped
 def train(
     config: Annotated[
         Path | None,
@@ -45,37 +96,10 @@ def train(
         typer.Option("--output", "-o", help="Folder of the run; the model goes into its folder 'model'."),
     ] = None,
     data: DataPath = None,
-    format: DataFormat = None,  # noqa: A002 - the word that users look for
-    text: TextColumns = None,
-    labels: LabelColumns = None,
-    features: FeatureColumns = None,
-    split: SplitColumn = None,
-    group: GroupColumn = None,
-    separator: LabelSeparator = None,
-    test: Annotated[float, typer.Option(help="Share to hold out as test part, if there is none.", min=0, max=0.9)] = 0,
-    metric: Annotated[
-        str, typer.Option(help="Metric to tune thresholds for: micro-f1, macro-f1, samples-f1, …")
-    ] = "micro-f1",
-    budget: Annotated[
-        str | None,
-        typer.Option(help="Time, such as 10m, or fast; by default ten times a plain SVM grid.", show_default=False),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of parts, folds and networks.", min=0)] = 0,
-    seeds: Annotated[
-        int | None,
-        typer.Option(help="Train with this many seeds; keeps metrics, not models.", min=1, show_default=False),
-    ] = None,
-    sweep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=V,V", help="Train with each value, such as loss.beta=1,2,5.", show_default=False),
-    ] = None,
-    require_predictable: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the training label sets that must stay possible, such as 0.99; moves thresholds if needed."
-        ),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    *,
+    columns: ColumnOptions,
+    recipe: Recipe,
+    runs: Runs,
     template: Annotated[bool, typer.Option("--template", help="Print a configuration with comments.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -97,50 +121,30 @@ def train(
         )
     if output is None:
         raise ValueError("expected --output with the folder of the run")
-    is_sweep = seeds is not None or bool(sweep)
-    _require_place(output, resume=resume and not is_sweep)
-    if is_sweep:
-        require_sweep_place(output, resume=resume)
+    _require_place(output, resume=runs.resume and not runs.is_sweep)
+    if runs.is_sweep:
+        require_sweep_place(output, resume=runs.resume)
     if config is not None:
-        from labelproof.training.config_files import read_config
-
-        if config.suffix.lower() in DATA_ENDINGS:
-            raise ValueError(f"CONFIG must be a configuration in YAML, got {config.name}: data go into --data")
-        settings = read_config(config, overrides or [])
-        if settings.data.path is None:
-            raise ValueError("data.path must say where the data are, got none")
+        settings = _configured(config, overrides or [])
     else:
-        columns = {"text": text, "labels": labels, "features": features}
-        settings = _recipe_config(
-            {
-                "path": data,
-                "format": format,
-                **{name: one_or_many(value) for name, value in columns.items()},
-                "split": split,
-                "group": group,
-                "separator": separator,
-                "test": test,
-            },
-            {"metric": metric, **({} if budget is None else {"budget": budget})},
-            {} if require_predictable is None else {"require_predictable": require_predictable},
-            seed,
-        )
+        settings = recipe.settings({"path": data, **columns.options()})
 
     from labelproof.data import load_dataset
     from labelproof.models import Model
-    from labelproof.models.inputs import with_feature_columns
+    from labelproof.models.new_inputs import with_feature_columns
     from labelproof.training import fit
     from labelproof.training.fitting import CONFIG
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
     settings = with_feature_columns(settings, dataset)
-    if is_sweep:
-        run_sweep(settings, dataset, sweep or [], seeds or 1, output, metric=metric, as_json=as_json)
+    if runs.is_sweep:
+        axes, n_seeds = runs.sweep or [], runs.seeds or 1
+        run_sweep(settings, dataset, axes, n_seeds, output, metric=recipe.metric, as_json=as_json)
         return
     quiet = as_json or (settings.head.kind != "auto" and not progress_wanted())
     is_new = not output.exists()
     try:
-        fitted, said = _with_predictable(fit(settings, dataset, out=output, resume=resume, progress=not quiet))
+        fitted, said = _with_predictable(fit(settings, dataset, out=output, resume=runs.resume, progress=not quiet))
         Model.of(fitted).save(output / "model")
     except KeyboardInterrupt:
         if not (output / CONFIG).exists():
@@ -154,6 +158,18 @@ def train(
         print_json({"output": str(output), **_summary(fitted)})
     else:
         _print(fitted, output, said)
+
+
+def _configured(config: Path, overrides: list[str]) -> "TrainConfig":
+    """Read a configuration, which must say where the data are."""
+    from labelproof.training.config_files import read_config
+
+    if config.suffix.lower() in DATA_ENDINGS:
+        raise ValueError(f"CONFIG must be a configuration in YAML, got {config.name}: data go into --data")
+    settings = read_config(config, overrides)
+    if settings.data.path is None:
+        raise ValueError("data.path must say where the data are, got none")
+    return settings
 
 
 def _with_predictable(fitted: "Fitted") -> tuple["Fitted", str]:
@@ -193,18 +209,6 @@ def _remove_if_bare(output: Path) -> None:
     if output.is_dir() and [path.name for path in output.rglob("*")] == [CONFIG]:
         (output / CONFIG).unlink()
         output.rmdir()
-
-
-def _recipe_config(data: dict[str, Any], head: dict[str, Any], decision: dict[str, Any], seed: int) -> "TrainConfig":
-    from labelproof.training import ConfigError, TrainConfig
-
-    given = {name: value for name, value in data.items() if value is not None}
-    try:
-        sections = {"data": given, "head": {"kind": "auto", **head}, "decision": decision, "trainer": {"seed": seed}}
-        return TrainConfig.from_dict(sections)
-    except ConfigError as error:
-        where, option = ".".join(error.path), f"--{error.path[-1].replace('_', '-')}" if error.path else ""
-        raise ValueError(str(error).replace(where, option, 1) if where else str(error)) from error
 
 
 def _summary(fitted: "Fitted") -> dict[str, Any]:

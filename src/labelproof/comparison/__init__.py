@@ -1,11 +1,11 @@
 """Several output layers on one data set: what each scores, what it costs, and which label sets it can predict."""
 
 from labelproof.comparison.comparing import compare
+from labelproof.comparison.comparison_folder import comparison_tables, save_comparison
 from labelproof.comparison.contenders import Contender, code_head, four_heads
-from labelproof.comparison.findings import findings, gained
 from labelproof.comparison.outcome import Outcome
 from labelproof.comparison.recipe import recipe
-from labelproof.comparison.writing import comparison_tables, save_comparison
+from labelproof.comparison.sentences import findings, gained
 
 __all__ = [
     "Contender",

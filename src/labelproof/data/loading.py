@@ -11,7 +11,7 @@ from labelproof.data.columns import Columns, Rows, read_rows, read_table
 from labelproof.data.dataset import Dataset
 from labelproof.data.delimited import iter_table
 from labelproof.data.examples import Example, collect
-from labelproof.data.huggingface import is_huggingface, iter_huggingface, read_huggingface
+from labelproof.data.huggingface_datasets import is_huggingface, iter_huggingface, read_huggingface
 from labelproof.data.images import iter_images, labels_table
 from labelproof.data.jsondocument import first_character, iter_list
 from labelproof.data.jsonl import iter_objects

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PairBlock", "in_blocks", "read_pairs"]
+__all__ = ["in_blocks", "read_pairs"]
 
 ROWS_AT_ONCE = 512
 T = TypeVar("T")

@@ -50,7 +50,7 @@ def iterative_stratification(labels: Any, parts: Mapping[str, float], *, groups:
     >>> sorted(split[:2].tolist()), sorted(split[2:].tolist())
     (['test', 'train'], ['test', 'train'])
     """
-    from labelproof.data.kernels import stratify
+    from labelproof.data.stratification_kernels import stratify
 
     matrix = label_matrix(labels).astype(np.int64)
     names, share = _shares(parts)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.decisions import kernels
+from labelproof.decisions import cut_kernels
 from labelproof.decisions.inputs import (
     Floats,
     Labels,
@@ -106,7 +106,7 @@ class BatchMacroTopK(Rule):
         rng = np.random.default_rng(self.random_state)
         for _ in range(self.max_sweeps):
             order = rng.permutation(len(eta))
-            if not kernels.ascend(eta, kind, beta2, order, chosen, hits, predicted, eta.sum(axis=0)):
+            if not cut_kernels.ascend(eta, kind, beta2, order, chosen, hits, predicted, eta.sum(axis=0)):
                 break
         active = np.zeros(eta.shape, np.bool_)
         np.put_along_axis(active, chosen, True, axis=1)
@@ -164,7 +164,7 @@ class MacroTopK(Rule):
     def check_options(self) -> None:
         """Raise ValueError where an option makes no sense."""
         whole_number("k", self.k, minimum=1)
-        if _utility(self.metric)[0] == kernels.COVERAGE:
+        if _utility(self.metric)[0] == cut_kernels.COVERAGE:
             raise ValueError("metric must be a macro average of F, recall or precision, got 'coverage'")
         require_score_kind(self.scores, needed=True)
         whole_number("n_steps", self.n_steps, minimum=1)
@@ -208,7 +208,7 @@ def expected_utility(eta: Doubles, active: Bools, metric: str) -> float:
     0.6725
     """
     kind, beta2 = _utility(metric)
-    if kind == kernels.COVERAGE:
+    if kind == cut_kernels.COVERAGE:
         return float(1 - np.where(active, 1 - eta, 1.0).prod(axis=0).mean())
     hits, predicted = np.where(active, eta, 0).sum(axis=0), active.sum(axis=0).astype(np.float64)
     return float(np.mean(_values(kind, beta2, hits, predicted, eta.sum(axis=0))))
@@ -216,11 +216,15 @@ def expected_utility(eta: Doubles, active: Bools, metric: str) -> float:
 
 def _utility(metric: str) -> tuple[int, float]:
     """Return the kind of a macro utility, and β²."""
-    kinds = {"macro-recall": kernels.RECALL, "macro-precision": kernels.PRECISION, "coverage": kernels.COVERAGE}
+    kinds = {
+        "macro-recall": cut_kernels.RECALL,
+        "macro-precision": cut_kernels.PRECISION,
+        "coverage": cut_kernels.COVERAGE,
+    }
     beta = re.fullmatch(r"macro-f(\d+(?:\.\d+)?)", metric) if isinstance(metric, str) else None
     if beta is not None:
         require_number("beta", float(beta[1]), low=0, above=True)
-        return kernels.F_BETA, float(beta[1]) ** 2
+        return cut_kernels.F_BETA, float(beta[1]) ** 2
     if metric not in kinds:
         names = "'macro-f1' (any β), 'macro-recall', 'macro-precision' or 'coverage'"
         raise ValueError(f"metric must be {names}, got {metric!r}")
@@ -230,15 +234,19 @@ def _utility(metric: str) -> tuple[int, float]:
 def _state(eta: Doubles, chosen: npt.NDArray[np.int64], kind: int) -> tuple[Doubles, Doubles]:
     """Return Σ η (for coverage Σ log(1 − η)) and the number of predictions of each label."""
     p = np.take_along_axis(eta, chosen, axis=1).ravel()
-    weights = np.log1p(-np.minimum(p, 1 - 1e-12)) if kind == kernels.COVERAGE else p
+    weights = np.log1p(-np.minimum(p, 1 - 1e-12)) if kind == cut_kernels.COVERAGE else p
     hits = np.bincount(chosen.ravel(), weights, minlength=eta.shape[1])
     predicted = np.bincount(chosen.ravel(), minlength=eta.shape[1])
     return hits.astype(np.float64), predicted.astype(np.float64)
 
 
 def _values(kind: int, beta2: float, hits: Doubles, predicted: Doubles, positives: Doubles) -> Doubles:
-    tops = {kernels.F_BETA: (1 + beta2) * hits}
-    bottoms = {kernels.F_BETA: predicted + beta2 * positives, kernels.RECALL: positives, kernels.PRECISION: predicted}
+    tops = {cut_kernels.F_BETA: (1 + beta2) * hits}
+    bottoms = {
+        cut_kernels.F_BETA: predicted + beta2 * positives,
+        cut_kernels.RECALL: positives,
+        cut_kernels.PRECISION: predicted,
+    }
     bottom = bottoms[kind]
     return np.where(bottom > 0, tops.get(kind, hits) / np.where(bottom > 0, bottom, 1), 0.0)
 
@@ -247,10 +255,10 @@ def _derivatives(
     kind: int, beta2: float, hits: Doubles, predicted: Doubles, positives: Doubles
 ) -> tuple[Doubles, Doubles]:
     """Return the derivatives of each label's value by hits and by predicted; at least half a prediction is assumed."""
-    if kind == kernels.RECALL:
+    if kind == cut_kernels.RECALL:
         return 1 / np.maximum(positives, 0.5), np.zeros(len(hits))
     scale, bottom = 1.0, np.maximum(predicted, 0.5)
-    if kind == kernels.F_BETA:
+    if kind == cut_kernels.F_BETA:
         scale, bottom = 1 + beta2, np.maximum(predicted + beta2 * positives, 0.5)
     return scale / bottom, -scale * hits / bottom**2
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.decisions import kernels
+from labelproof.decisions import cut_kernels
 from labelproof.decisions.inputs import Floats, Labels, by_blocks, row_blocks
 from labelproof.foundation.compilation import plain
 
 __all__ = [
-    "Curves",
     "Doubles",
     "best_f",
     "best_jointly",
@@ -99,11 +98,11 @@ def counts_at_least(scores: Floats, values: Floats) -> Indices:
     low, width = float(values[0]), float(values[-1]) / BUCKETS - float(values[0]) / BUCKETS
     scale = 1 / width if width > 1e-300 else 0.0  # 0: one bucket
     table = np.empty(BUCKETS + 1, np.int64)
-    kernels.fill_buckets(values, low, scale, table)
+    cut_kernels.fill_buckets(values, low, scale, table)
 
     def count(block: slice) -> Indices:
         counts = np.zeros((scores.shape[1], len(values)), np.int64)
-        kernels.count_at_shared(scores[block], values, low, scale, table, counts)
+        cut_kernels.count_at_shared(scores[block], values, low, scale, table, counts)
         return counts
 
     blocks = row_blocks(scores.shape, per_thread=1)  # each block has counts of its own
@@ -114,7 +113,7 @@ def counts_at_least(scores: Floats, values: Floats) -> Indices:
 def _counted(ptr: Indices, values: Floats, scores: Floats) -> Curves:
     def count(block: slice) -> Indices:
         counts = np.zeros(len(values), np.int64)
-        kernels.count_at_least(scores[block], ptr, values, counts)
+        cut_kernels.count_at_least(scores[block], ptr, values, counts)
         return counts
 
     between = np.sum(by_blocks(count, row_blocks(scores.shape)), axis=0)
@@ -125,12 +124,12 @@ def _counted(ptr: Indices, values: Floats, scores: Floats) -> Curves:
 
 def best_f(found: Curves, beta: float = 1.0) -> tuple[Indices, Doubles]:
     """Return for each label the place of the cut that maximises its Fβ (−1: above all scores), and that Fβ."""
-    return kernels.best_f_cuts(found.ptr, plain(found.predicted), float(beta) ** 2)
+    return cut_kernels.best_f_cuts(found.ptr, plain(found.predicted), float(beta) ** 2)
 
 
 def best_linear(found: Curves, price: float) -> Indices:
     """Return for each label the place of the cut that maximises tp − price · predicted; −1: above all scores."""
-    return kernels.best_linear_cuts(found.ptr, plain(found.predicted), float(price))
+    return cut_kernels.best_linear_cuts(found.ptr, plain(found.predicted), float(price))
 
 
 def best_jointly(found: Curves, beta: float = 1.0) -> tuple[Indices, float]:
@@ -205,7 +204,7 @@ def thresholds_at(scores: Floats, lowest: Doubles) -> Doubles:
 
     def below(block: slice) -> Doubles:
         largest = np.full(scores.shape[1], -np.inf)
-        kernels.largest_below(scores[block], lowest, largest)
+        cut_kernels.largest_below(scores[block], lowest, largest)
         return largest
 
     lower = np.max(by_blocks(below, row_blocks(scores.shape)), axis=0)

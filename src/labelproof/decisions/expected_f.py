@@ -1,6 +1,6 @@
 """The label set with the largest expected Fβ when labels are independent given the example.
 
-Among sets of k labels the k most probable are best, so that only k is to be found: see `kernels.expected_f_sizes` for
+Among sets of k labels the k most probable are best, so that only k is to be found: `cut_kernels.expected_f_sizes` has
 the programme, which costs O(n_labels · s) for the distribution of the number of labels and O(s) for each k, where s is
 the number of labels that an example can have but for a chance of 10⁻¹².
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.decisions import kernels
+from labelproof.decisions import cut_kernels
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.inputs import Floats, Labels, ScoreKind, require_probabilities, to_probabilities
 from labelproof.decisions.options import require_number, require_score_kind
@@ -102,5 +102,5 @@ def best_sizes(
     """
     descending = np.ascontiguousarray(np.sort(p, axis=1)[:, ::-1])
     sizes, values = np.zeros(len(p), np.int64), np.zeros(len(p))
-    kernels.expected_f_sizes(descending, float(beta) ** 2, float(both_empty), TAIL, sizes, values)
+    cut_kernels.expected_f_sizes(descending, float(beta) ** 2, float(both_empty), TAIL, sizes, values)
     return sizes, values

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.decisions import kernels
+from labelproof.decisions import cut_kernels
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.inputs import Floats, Labels
 from labelproof.decisions.options import require_number
@@ -131,7 +131,7 @@ def largest(scores: Floats, counts: npt.NDArray[np.int64]) -> Bools:
     """Return bool (n_examples, n_labels): the counts[i] largest scores of example i, the lower index of equals."""
     indptr = np.concatenate([[0], np.cumsum(counts)])
     chosen = np.empty(indptr[-1], np.int64)
-    kernels.top_indices(scores, indptr, chosen)
+    cut_kernels.top_indices(scores, indptr, chosen)
     active = np.zeros(scores.shape, np.bool_)
     active[np.repeat(np.arange(len(scores)), counts), chosen] = True
     return active

@@ -25,7 +25,7 @@ from labelproof.foundation.arguments import whole_number
 from labelproof.foundation.progress import progress_bar
 from labelproof.metrics import Metric
 
-__all__ = ["Comparison", "RuleRow", "default_rules", "evaluate_rules"]
+__all__ = ["Comparison", "default_rules", "evaluate_rules"]
 
 CHOSEN = "chosen in inner folds"
 

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from labelproof.errors import DataFormatError
+from labelproof.foundation.json_files import read_json
 from labelproof.foundation.writing import write_text
 
-__all__ = ["Storable", "read_record", "write_record"]
+__all__ = ["read_record", "write_record"]
 
 VERSION = 1
 
@@ -45,9 +46,9 @@ def read_record(path: str | os.PathLike[str], what: str, classes: Sequence[type[
     """Read an object of the format ``what`` from a file that `write_record` wrote; it may hold any of the classes."""
     path = Path(path)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise DataFormatError(f"{path.name}: expected a {what} in JSON, got {_first_line(error)}") from error
+        record = read_json(path, what=f"a {what} in JSON", where="", most_bytes=None, finite=True)
+    except ValueError as error:
+        raise DataFormatError(f"{path.name}: {error}") from error
     try:
         return _object(record, what, classes)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -112,10 +113,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"a value to save must be finite, got {value}")
     return value
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"the number {constant}")
 
 
 def _first_line(error: BaseException) -> str:

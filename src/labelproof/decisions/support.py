@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.decisions import kernels
+from labelproof.decisions import cut_kernels
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.inputs import Floats, Labels, by_blocks, row_blocks
 from labelproof.decisions.options import require_number
@@ -99,7 +99,7 @@ def depths(scores: Floats) -> npt.NDArray[np.float64]:
     result = np.empty(scores.shape)
 
     def work(block: slice) -> None:
-        kernels.support_depths(scores[block], np.argsort(-scores[block], axis=1), result[block])
+        cut_kernels.support_depths(scores[block], np.argsort(-scores[block], axis=1), result[block])
 
     by_blocks(work, row_blocks(scores.shape, most_cells=2**22))
     return result

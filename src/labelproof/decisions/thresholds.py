@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.decisions import kernels
+from labelproof.decisions import cut_kernels
 from labelproof.decisions.cuts import thresholds_at
 from labelproof.decisions.geometry import Geometry
 from labelproof.decisions.inputs import Floats, Labels, ScoreKind
@@ -207,7 +207,7 @@ class ThresholdAveraging(Rule):
 
     def _fit(self, labels: Labels, scores: Floats) -> None:
         values = scores[labels.rows, labels.indices]
-        cuts = kernels.best_example_cuts(scores, labels.indptr, values[np.lexsort((values, labels.rows))])
+        cuts = cut_kernels.best_example_cuts(scores, labels.indptr, values[np.lexsort((values, labels.rows))])
         if np.isnan(cuts).all():
             raise ValueError("y_true must have an example with a label, got only empty label sets")
         self.threshold_ = float(np.nextafter(np.nanmean(cuts), -np.inf))

@@ -10,7 +10,7 @@ from labelproof.encoders.options import hold_whole_numbers
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.encoders.word_sequences import WordSequenceEncoder, WordSequenceOptions
 
-__all__ = ["CNNEncoder", "CNNOptions"]
+__all__ = ["CNNEncoder"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.encoders.word_sequences import WordSequenceEncoder, WordSequenceOptions
 from labelproof.foundation.arguments import check_choice
 
-__all__ = ["GRUEncoder", "GRUOptions"]
+__all__ = ["GRUEncoder"]
 
 POOLINGS = ("max", "mean", "last")
 

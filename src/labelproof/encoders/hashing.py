@@ -16,7 +16,7 @@ from labelproof.encoders.options import hold_whole_numbers
 from labelproof.encoders.rows import ragged
 from labelproof.encoders.texts import read_texts
 
-__all__ = ["HashingEncoder", "HashingOptions", "bucket_of"]
+__all__ = ["HashingEncoder", "bucket_of"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from labelproof.encoders.pretrained import PretrainedEncoder, PretrainedOptions,
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.arguments import check_choice
 
-__all__ = ["ImageEncoder", "ImageOptions"]
+__all__ = ["ImageEncoder"]
 
 _FILE = "preprocessor_config.json"
 

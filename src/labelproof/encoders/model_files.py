@@ -1,10 +1,10 @@
 """Text and JSON among the files of a model: whatever is wrong with one is a sentence that names it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from labelproof.errors import ModelFormatError
+from labelproof.foundation.json_files import parse_json
 
 __all__ = ["read_json", "read_object", "read_text"]
 
@@ -22,8 +22,8 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """Read a value in JSON."""
     try:
-        return json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
+        return parse_json(read_text(path))
+    except ValueError as error:
         raise ModelFormatError(f"{path}: expected JSON, got {error}") from error
 
 

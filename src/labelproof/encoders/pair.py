@@ -21,7 +21,7 @@ from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.encoders.word_sequences import PADDING, WordSequenceEncoder, WordSequenceOptions
 from labelproof.foundation.arguments import check_choice
 
-__all__ = ["PairEncoder", "PairOptions", "PairRows"]
+__all__ = ["PairEncoder"]
 
 ATTENTIONS = ("none", "sigmoid", "softmax", "entmax", "sparsemax")
 BETWEEN = "\n\n"  # the first and the second text

@@ -15,7 +15,7 @@ from labelproof.encoders.texts import read_texts
 from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.foundation.arguments import whole_number
 
-__all__ = ["TfidfEncoder", "TfidfOptions"]
+__all__ = ["TfidfEncoder"]
 
 
 @dataclass(frozen=True, kw_only=True)

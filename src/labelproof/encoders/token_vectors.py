@@ -23,7 +23,7 @@ from labelproof.errors import ModelFormatError
 from labelproof.foundation.arguments import check_choice, whole_number
 from labelproof.foundation.optional_packages import need
 
-__all__ = ["StaticEncoder", "StaticOptions"]
+__all__ = ["StaticEncoder"]
 
 _WORDS, _TOKENIZER = "words.json", "tokenizer.json"
 _CHUNK = 1024  # texts that the tokenizer takes at a time

@@ -16,7 +16,7 @@ from labelproof.encoders.rows import RaggedRows, ragged
 from labelproof.encoders.texts import read_texts
 from labelproof.foundation.arguments import check_choice
 
-__all__ = ["TransformerEncoder", "TransformerOptions"]
+__all__ = ["TransformerEncoder"]
 
 _CHUNK = 1024  # texts that the tokenizer takes at a time
 _LONGEST = 512  # tokens of a text, where the model knows no limit

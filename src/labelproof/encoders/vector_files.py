@@ -15,7 +15,7 @@ from labelproof.data.textfile import read_lines
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.optional_packages import need
 
-__all__ = ["WordVectors", "read_matrix_file", "read_word_vectors"]
+__all__ = ["read_matrix_file", "read_word_vectors"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from labelproof.encoders.vocabulary import Vocabulary
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.arguments import whole_number
 
-__all__ = ["PADDING", "UNKNOWN", "WordSequenceEncoder", "WordSequenceOptions"]
+__all__ = ["PADDING", "WordSequenceEncoder", "WordSequenceOptions"]
 
 PADDING, UNKNOWN = 0, 1  # the known words are numbered from 2
 

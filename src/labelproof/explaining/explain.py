@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from labelproof.explaining.boundary import Boundary, closest_labels, most_central
+from labelproof.explaining.boundary import closest_labels, most_central
 from labelproof.explaining.explanation import Explanation
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.explaining.question import Question, ask
@@ -29,7 +29,7 @@ from labelproof.search.engine import decide
 from labelproof.search.few_features import as_searched, has_features_to_spare
 from labelproof.search.findings import Finding, pack
 
-__all__ = ["Boundary", "Explanation", "Neighbour", "explain", "explain_label_set"]
+__all__ = ["Explanation", "explain", "explain_label_set"]
 
 Indices = npt.NDArray[np.int64]
 SECONDS = 2.0  # for the search, unless told otherwise

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from labelproof.explaining.boundary import Boundary
+from labelproof.explaining.explanation_words import Wording
 from labelproof.explaining.nearest import Neighbour
 from labelproof.explaining.small_conflicts import shares
-from labelproof.explaining.wording import Wording
 from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable, Undecided
 from labelproof.proof.regions import OutputLayer
 

@@ -9,7 +9,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from labelproof.auditing import AS_FOUND
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.explorer import requests
 from labelproof.explorer.explorer import Explorer
@@ -17,6 +16,7 @@ from labelproof.explorer.guard import HEADERS, Guard
 from labelproof.explorer.prover import make_prover
 from labelproof.explorer.stretches import Known, know
 from labelproof.importers import ImportedLayer
+from labelproof.importers.assumptions import AS_FOUND, Reading
 from labelproof.pages import base_style
 from labelproof.proof.labels import LabelSets
 from labelproof.proof.regions import Ties
@@ -83,7 +83,7 @@ def make_app(
         With ``app.state.explorer``, an `Explorer`.
     """
     names = layer.label_names if label_names is None else label_names
-    prover = make_prover(layer, rule=rule, ties=ties, thresholds=thresholds, domain=domain, inputs=inputs)
+    prover = make_prover(layer, Reading(rule, thresholds, ties, domain), inputs=inputs)
     known = None
     if inputs is not None:
         how: dict[str, Any] = {"alpha": alpha, "size": prover.size, "progress": progress}

@@ -15,10 +15,10 @@ from labelproof.explorer.answers import (
 )
 from labelproof.explorer.completion import LabelSearch
 from labelproof.explorer.drawing import Anchor, draw
-from labelproof.explorer.inputs import InputAnswers
 from labelproof.explorer.newest_question import NewestWins
 from labelproof.explorer.prover import Prover
 from labelproof.explorer.requests import MOST_LABELS
+from labelproof.explorer.shown_inputs import InputAnswers
 from labelproof.explorer.similar import SetIndex
 from labelproof.explorer.stretches import Known, Stretches
 from labelproof.importers import ImportedLayer
@@ -95,7 +95,7 @@ class Explorer:
             "rule": layer.rule,
             "ties": layer.ties,
             "thresholds": layer.theta is not None,
-            "domain": describe_domain(layer, narrow=self._prover.n_narrow),
+            "domain": describe_domain(layer, steady=self._prover.n_steady),
             "size": self._prover.size,
             "n_always": len(always),
             "n_never": len(never),

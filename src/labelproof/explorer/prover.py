@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.auditing.assumptions import AS_FOUND, assume, hold_narrow
 from labelproof.auditing.inside import bounds_only
-from labelproof.auditing.narrow import in_the_middle
 from labelproof.auditing.real_inputs import RealInputs
+from labelproof.auditing.steady_features import hold_steady, in_the_middle
 from labelproof.explaining.boundary import Boundary, closest_labels, most_central
 from labelproof.explaining.nearest import Neighbour, NeighbourSearch
 from labelproof.explaining.small_conflicts import small_conflicts
+from labelproof.explorer.cancellable_question import CancellableQuestion
 from labelproof.explorer.conflict_shares import pulls
 from labelproof.explorer.near import some_near_set
-from labelproof.explorer.questions import CancellableQuestion
 from labelproof.importers import ImportedLayer
+from labelproof.importers.assumptions import Reading, assume
 from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable
 from labelproof.proof.domains import read_domain
 from labelproof.proof.labels import read_label_set
 from labelproof.proof.margins import UnitWeights, margin
-from labelproof.proof.regions import OutputLayer, Ties, make_layer
+from labelproof.proof.regions import OutputLayer, make_layer
 from labelproof.search.engine import prepare
 from labelproof.search.few_features import has_features_to_spare
 from labelproof.search.findings import Finding, pack
@@ -68,7 +68,7 @@ class Prover:
         The classifier.
     size
         How many labels its rule gives to every example, where that is fixed.
-    n_narrow
+    n_steady
         How many features are held where they are, since they hardly vary in real inputs.
 
     Attributes
@@ -77,13 +77,13 @@ class Prover:
         In the form that margins are computed from.
     """
 
-    def __init__(self, layer: OutputLayer, size: int | None = None, n_narrow: int = 0) -> None:
+    def __init__(self, layer: OutputLayer, size: int | None = None, n_steady: int = 0) -> None:
         if has_features_to_spare(layer):
             raise ValueError(
                 f"the explorer needs a layer of fewer features for its {layer.n_labels} labels, got {layer.d}: "
                 "labelproof audit takes it"
             )
-        self.layer, self.size, self.n_narrow = layer, size, n_narrow
+        self.layer, self.size, self.n_steady = layer, size, n_steady
         self._prepared = prepare(layer)
         # see `Question.plain`: conflicts without the sum of the support say more
         self._plain = prepare(replace(layer, rule="topk")) if layer.rule == "sparsemax" else self._prepared
@@ -149,33 +149,27 @@ class Prover:
         return Verdict(labels, most_central(question, found), None)
 
 
-def make_prover(
-    source: ImportedLayer,
-    *,
-    rule: Any = AS_FOUND,
-    thresholds: Any = AS_FOUND,
-    domain: Any = AS_FOUND,
-    ties: Ties = "inactive",
-    inputs: RealInputs | None = None,
-) -> Prover:
+def make_prover(source: ImportedLayer, reading: Reading, *, inputs: RealInputs | None = None) -> Prover:
     """Prepare an imported layer; rule, thresholds and domain are the model's own unless others are asked for.
 
     Features that hardly vary in real inputs are held in the middle of their range: what is possible there is so in an
     audit, which gives them all of it.
     """
-    assumed = assume(source, rule=rule, thresholds=thresholds, domain=domain)
-    if isinstance(domain, str) and domain == AS_FOUND:
+    assumed = assume(source, reading)
+    if reading.is_domain_found:
         assumed = bounds_only(assumed, source.n_features, what="The explorer")
-    elif read_domain(domain, source.n_features).balls:
-        raise ValueError(f"the explorer takes domains of bounds only, got {domain!r}: labelproof audit takes it")
-    narrow: list[int] = []
-    if inputs is not None and isinstance(domain, str) and domain == AS_FOUND:
-        assumed, narrow = hold_narrow(assumed, inputs, source.n_features)
-        assumed = replace(assumed, domain=in_the_middle(assumed.domain, narrow)) if narrow else assumed
-    options: dict[str, Any] = {"bias": source.bias, "ties": ties, "domain": assumed.domain}
+    elif read_domain(reading.domain, source.n_features).balls:
+        raise ValueError(
+            f"the explorer takes domains of bounds only, got {reading.domain!r}: labelproof audit takes it"
+        )
+    steady: list[int] = []
+    if inputs is not None and reading.is_domain_found:
+        assumed, steady = hold_steady(assumed, inputs, source.n_features)
+        assumed = replace(assumed, domain=in_the_middle(assumed.domain, steady)) if steady else assumed
+    options: dict[str, Any] = {"bias": source.bias, "ties": reading.ties, "domain": assumed.domain}
     if isinstance(assumed.rule, str):
         layer = make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options)  # type: ignore[arg-type] # it says which
-        return Prover(layer, assumed.size, len(narrow))
+        return Prover(layer, assumed.size, len(steady))
     geometry = getattr(assumed.rule, "geometry", None)
     name = type(assumed.rule).__name__
     if geometry is None:
@@ -185,7 +179,7 @@ def make_prover(
     cuts = geometry.logit_cuts(source.n_labels) if geometry.rule == "sigmoid" else None
     temperature = geometry.temperature or 1.0
     layer = make_layer(source.weight, rule=geometry.rule, theta=cuts, temperature=temperature, **options)
-    return Prover(layer, geometry.size, len(narrow))
+    return Prover(layer, geometry.size, len(steady))
 
 
 def _never_alone(closest: tuple[Boundary, ...]) -> tuple[Boundary, ...]:

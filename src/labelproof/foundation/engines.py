@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, cast
 from labelproof.foundation.arguments import check_choice
 from labelproof.foundation.threads import as_threads_are_free, one_blas_thread, usable_cores
 
-__all__ = ["Advance", "Engine", "Work", "of_blocks", "require_engine", "require_threads"]
+__all__ = ["Engine", "of_blocks", "require_engine", "require_threads"]
 
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")

@@ -15,7 +15,7 @@ from labelproof.theory.ceilings import margin_ceiling
 from labelproof.theory.codes import Code, choose_code, widest_k
 from labelproof.theory.gaussian import spare_columns
 
-__all__ = ["LEVELS", "Choice", "choose", "widest"]
+__all__ = ["Choice", "choose", "widest"]
 
 LEVELS: tuple[Level, ...] = ("exact", "probabilistic", "ideal arithmetic")
 Kind = Literal["code", "gaussian", "harmonic", "dft"]

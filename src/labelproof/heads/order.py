@@ -43,7 +43,7 @@ def spread_order(
     >>> abs(int(places[0] - places[1]))
     4
     """
-    from labelproof.heads.kernels import swap_apart
+    from labelproof.heads.layout_kernels import swap_apart
 
     if n_labels is None:
         n_labels = getattr(labels, "shape", (None, None))[-1]

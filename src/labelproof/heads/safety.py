@@ -15,7 +15,7 @@ from labelproof.heads.precisions import Precision
 from labelproof.proof.labels import LabelSets, read_label_sets
 from labelproof.search.verifier import verify
 
-__all__ = ["Waves", "guarantee_of"]
+__all__ = ["guarantee_of"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from labelproof.foundation.json_files import read_json
 from labelproof.importers.candidates import choose_weight
 from labelproof.importers.feature_domains import UNKNOWN, Before, after, after_norm
-from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.layer_of_tensors import take
 from labelproof.importers.pretrained_features import running

@@ -5,7 +5,6 @@ them, so that their place in the file is as large as they are.
 """
 
 import io
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,11 +15,11 @@ from zipfile import ZipFile
 import numpy as np
 import numpy.typing as npt
 
+from labelproof.foundation.json_files import MAX_JSON, parse_json
 from labelproof.foundation.optional_packages import need
 from labelproof.importers.archives import open_zip, refuse_bombs
 from labelproof.importers.candidates import ASK
 from labelproof.importers.exact_numbers import exact, finite_layer
-from labelproof.importers.json_files import MAX_JSON
 from labelproof.importers.keras_graph import is_graph
 from labelproof.importers.keras_layers import keras_layer
 from labelproof.importers.layer import ImportedLayer
@@ -185,10 +184,11 @@ def _member(archive: ZipFile, name: str) -> bytes:
 def _read_json(archive: ZipFile, name: str) -> dict[str, Any]:
     if name in archive.namelist() and archive.getinfo(name).file_size > MAX_JSON:
         raise ValueError(f"expected at most {MAX_JSON} bytes in {name}, got {archive.getinfo(name).file_size}")
+    text = _member(archive, name)
     try:
-        content = json.loads(_member(archive, name).decode("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"expected JSON in {name} ({str(error).splitlines()[0]})") from error
+        content = parse_json(text)
+    except ValueError as error:
+        raise ValueError(f"expected JSON in {name} ({error})") from error
     if not isinstance(content, dict):
         raise ValueError(f"expected settings in {name}, got {type(content).__name__}")
     return content

@@ -15,7 +15,7 @@ from labelproof.importers.tensors import StoredTensor
 from labelproof.theory.codes import Code, codewords
 from labelproof.theory.fixed_columns import checked_order, code_columns, dft_columns, grid_length
 
-__all__ = ["Variables", "keras_layer"]
+__all__ = ["keras_layer"]
 
 Floats = npt.NDArray[np.float64]
 Variables = Callable[[tuple[str, ...]], list[StoredTensor]]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from labelproof.errors import LabelproofError, ModelFormatError
+from labelproof.foundation.json_files import read_json
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
-from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.layer_of_tensors import take
 from labelproof.importers.reading import read_layer

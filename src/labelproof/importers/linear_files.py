@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from labelproof.foundation.json_files import read_json
 from labelproof.importers.exact_numbers import exact, exact_sparse, finite_layer
-from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.tables import checked_arrays, sparse_of
 

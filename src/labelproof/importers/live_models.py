@@ -72,7 +72,7 @@ def _layer_of_torch(model: Any, weight_key: str | None) -> ImportedLayer:
     if isinstance(model, torch.Tensor):
         tensor = stored(model, "")
         return _bare(tensor.read(), tensor.dtype, "Tensor")
-    from labelproof.importers.modules import layer_of_module
+    from labelproof.importers.torch_modules import layer_of_module
 
     return layer_of_module(model, weight_key=weight_key)
 

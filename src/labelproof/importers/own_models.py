@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
+from labelproof.foundation.json_files import read_json
 from labelproof.foundation.optional_packages import need
 from labelproof.importers.exact_numbers import finite_layer
 from labelproof.importers.feature_blocks import is_sparse, stacked
 from labelproof.importers.feature_domains import UNKNOWN, Before, after
-from labelproof.importers.json_files import read_json
 from labelproof.importers.layer import ImportedLayer
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
 """Output layers of scikit-learn estimators that skops saved; only types that skops trusts are built."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
+from labelproof.foundation.json_files import MAX_JSON, parse_json
 from labelproof.foundation.optional_packages import need
 from labelproof.importers.archives import open_zip, refuse_bombs, refuse_false_arrays
 from labelproof.importers.estimators import layer_of_estimator
-from labelproof.importers.json_files import MAX_JSON
 from labelproof.importers.layer import ImportedLayer
 from labelproof.importers.other_formats import OF_TREES
 
@@ -63,6 +62,6 @@ def _check_schema(path: Path) -> None:
         if "schema.json" not in members or members["schema.json"] > MAX_JSON:
             raise ValueError(f"expected a schema.json of at most {MAX_JSON} bytes, as skops writes it")
         try:
-            json.loads(archive.read("schema.json"))
-        except (ValueError, RecursionError) as error:
+            parse_json(archive.read("schema.json"))
+        except ValueError as error:
             raise ValueError("expected JSON in schema.json") from error

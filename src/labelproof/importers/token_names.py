@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from labelproof.importers.json_files import read_json
+from labelproof.foundation.json_files import read_json
 
 __all__ = ["read_token_names"]
 

@@ -1,6 +1,6 @@
 """Metrics of multi-label predictions, with stated definitions; dense arrays, sparse matrices or streams of batches."""
 
-from labelproof.metrics.calibration import brier_loss, expected_calibration_error
+from labelproof.metrics.calibration_error import brier_loss, expected_calibration_error
 from labelproof.metrics.counts import (
     Counts,
     count,
@@ -11,14 +11,6 @@ from labelproof.metrics.coverage import (
     errors_by_frequency,
     label_set_coverage_score,
     never_predicted_labels,
-)
-from labelproof.metrics.curves import (
-    average_precision_score,
-    coverage_error,
-    interpolated_average_precision_score,
-    label_ranking_average_precision_score,
-    label_ranking_loss,
-    roc_auc_score,
 )
 from labelproof.metrics.distributions import (
     jensen_shannon_divergence,
@@ -39,6 +31,14 @@ from labelproof.metrics.propensity import (
     propensities,
     propensity_scored_ndcg_at_k,
     propensity_scored_precision_at_k,
+)
+from labelproof.metrics.ranking_curves import (
+    average_precision_score,
+    coverage_error,
+    interpolated_average_precision_score,
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+    roc_auc_score,
 )
 from labelproof.metrics.registry import by_name, names
 from labelproof.metrics.sets import (

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from labelproof.foundation.arguments import whole_number
-from labelproof.metrics import kernels
+from labelproof.metrics import label_matrix_kernels
 
 __all__ = [
     "FloatArray",
@@ -152,7 +152,7 @@ def _from_bool(dense: npt.NDArray[np.bool_]) -> Labels:
     indptr = np.zeros(len(dense) + 1, np.int64)
     indices = np.empty(np.count_nonzero(dense) + 1, np.int32)
     words = flat[: len(flat) // 8 * 8].view(np.uint64)
-    kernels.fill_indices(flat, words, dense.shape[1], indptr, indices)
+    label_matrix_kernels.fill_indices(flat, words, dense.shape[1], indptr, indices)
     return Labels(indptr, indices[:-1], dense.shape[1])
 
 

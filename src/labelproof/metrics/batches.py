@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.metrics import kernels
+from labelproof.metrics import label_matrix_kernels
 from labelproof.metrics.arguments import (
     FloatArray,
     Labels,
@@ -94,7 +94,9 @@ class Batch:
         """Add up weight, probability, truth and squared difference by label and bin, (n_labels, n_bins, 4)."""
         if n_bins not in self._reliability:
             sums = np.zeros((self.shape[1], n_bins, 4))
-            kernels.add_reliability(self.true.indptr, self.true.indices, self.probability, self.weight, sums)
+            label_matrix_kernels.add_reliability(
+                self.true.indptr, self.true.indices, self.probability, self.weight, sums
+            )
             self._reliability[n_bins] = sums
         return self._reliability[n_bins]
 

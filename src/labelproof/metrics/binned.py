@@ -15,7 +15,7 @@ from labelproof.metrics.formulas import mean_of_defined
 from labelproof.metrics.metric import Metric
 from labelproof.metrics.ranks import Ranks
 
-__all__ = ["binned_curve", "histogram", "read_edges"]
+__all__ = ["binned_curve", "read_edges"]
 
 
 def binned_curve(name: str, value: Callable[[Ranks], FloatArray], average: str, edges: FloatArray) -> Metric:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.metrics import kernels
+from labelproof.metrics import label_matrix_kernels
 from labelproof.metrics.arguments import FloatArray, Labels, read_labels, read_weight, require_same_shape
 from labelproof.metrics.documentation import documented
 
@@ -94,7 +94,7 @@ def count_both(true: Labels, pred: Labels, *, sample_weight: Any = None) -> tupl
     weight = read_weight(sample_weight, n_examples)
     tp, fp, fn = np.zeros(n_labels), np.zeros(n_labels), np.zeros(n_labels)
     hits = np.zeros(n_examples)
-    kernels.add_counts(true.indptr, true.indices, pred.indptr, pred.indices, weight, tp, fp, fn, hits)
+    label_matrix_kernels.add_counts(true.indptr, true.indices, pred.indptr, pred.indices, weight, tp, fp, fn, hits)
     tn = without_rounding(weight.sum() - tp - fp - fn, weight.sum())
     extra, missed = pred.sizes - hits, true.sizes - hits
     return Counts(tp, fp, fn, tn), Counts(hits, extra, missed, n_labels - hits - extra - missed)

@@ -16,7 +16,6 @@ from labelproof.metrics.counts import Counts
 
 __all__ = [
     "FORMULAS",
-    "Average",
     "Formula",
     "average_counts",
     "f1_of_mean_precision_and_recall",

@@ -10,7 +10,7 @@ from labelproof.metrics.arguments import FloatArray
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.counts import Counts
 
-__all__ = ["Kind", "Metric", "from_counts", "mean_over_examples"]
+__all__ = ["Metric", "from_counts", "mean_over_examples"]
 
 Kind = Literal["set", "ranking", "probability"]
 

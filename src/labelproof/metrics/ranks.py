@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from labelproof.metrics import kernels
+from labelproof.metrics import label_matrix_kernels
 from labelproof.metrics.arguments import FloatArray, Labels
 
 __all__ = ["Axis", "Ranks", "rank_true_labels", "sum_groups"]
@@ -117,8 +117,8 @@ def _place(
     """Weight of the scores equal to each of the sorted values, and of those between it and the next."""
     higher, same = np.zeros(len(values)), np.zeros(len(values))
     scale, guide = np.zeros(len(ends) - 1), np.zeros(len(values), np.int64)
-    kernels.build_guide(ends, values, scale, guide)
-    kernels.add_ranks(scores, weight, row_group, label_group, ends, values, scale, guide, higher, same)
+    label_matrix_kernels.build_guide(ends, values, scale, guide)
+    label_matrix_kernels.add_ranks(scores, weight, row_group, label_group, ends, values, scale, guide, higher, same)
     return higher, same
 
 
@@ -127,7 +127,7 @@ def _sum_from_above(
 ) -> tuple[FloatArray, FloatArray]:
     """Weight above and equal to each of the values, which ascend within their groups."""
     above, tied = np.zeros(len(values)), np.zeros(len(values))
-    kernels.sum_from_above(ends, values, higher, same, above, tied)
+    label_matrix_kernels.sum_from_above(ends, values, higher, same, above, tied)
     return above, tied
 
 

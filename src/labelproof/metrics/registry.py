@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from labelproof.metrics import calibration, curves, distributions, formulas, topk
+from labelproof.metrics import calibration_error, distributions, formulas, ranking_curves, topk
 from labelproof.metrics.arguments import FloatArray
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.binned import binned_curve, read_edges
@@ -102,9 +102,9 @@ def _exact_match(batch: Batch) -> FloatArray:
 
 _PER_EXAMPLE: dict[str, Callable[..., Metric]] = {
     "exact-match": partial(mean_over_examples, kind="set", values=_exact_match),
-    "lrap": partial(mean_over_examples, kind="ranking", values=curves.example_lrap),
-    "ranking-loss": partial(mean_over_examples, kind="ranking", values=curves.example_ranking_loss),
-    "coverage-error": partial(mean_over_examples, kind="ranking", values=curves.example_coverage),
+    "lrap": partial(mean_over_examples, kind="ranking", values=ranking_curves.example_lrap),
+    "ranking-loss": partial(mean_over_examples, kind="ranking", values=ranking_curves.example_ranking_loss),
+    "coverage-error": partial(mean_over_examples, kind="ranking", values=ranking_curves.example_coverage),
     "distribution-jsd": partial(mean_over_examples, kind="probability", values=distributions.example_js),
     "distribution-kl": partial(mean_over_examples, kind="probability", values=distributions.example_kl),
     "distribution-mse": partial(mean_over_examples, kind="probability", values=distributions.example_mse),
@@ -121,11 +121,11 @@ _AT_K = {
 }
 
 _CURVES: dict[str, Callable[[Ranks], FloatArray]] = {
-    "average-precision": curves.average_precision,
-    "interpolated-average-precision": partial(curves.interpolated_average_precision, points=None),
-    "interpolated-average-precision-11": partial(curves.interpolated_average_precision, points=11),
-    "interpolated-average-precision-101": partial(curves.interpolated_average_precision, points=101),
-    "auroc": curves.roc_auc,
+    "average-precision": ranking_curves.average_precision,
+    "interpolated-average-precision": partial(ranking_curves.interpolated_average_precision, points=None),
+    "interpolated-average-precision-11": partial(ranking_curves.interpolated_average_precision, points=11),
+    "interpolated-average-precision-101": partial(ranking_curves.interpolated_average_precision, points=101),
+    "auroc": ranking_curves.roc_auc,
 }
 
 
@@ -136,7 +136,7 @@ def _plain(name: str) -> Metric | None:
     if name in _PER_EXAMPLE:
         return _PER_EXAMPLE[name](name, greater_is_better=greater)
     if name == "brier-loss":
-        return _reliability(name, partial(calibration.mean_squared_error, average="macro"))
+        return _reliability(name, partial(calibration_error.mean_squared_error, average="macro"))
     return None
 
 
@@ -150,7 +150,7 @@ def _averaged(name: str, edges: Any) -> Metric | None:
     if family in _CURVES:
         return _curve(name, _CURVES[family], average, edges)
     if family == "ece" and average != "samples":
-        return _reliability(name, partial(calibration.average_calibration_error, average=average))
+        return _reliability(name, partial(calibration_error.average_calibration_error, average=average))
     formula = _formula(family)
     if formula is None:
         return None
@@ -195,7 +195,7 @@ def _curve(name: str, value: Callable[[Ranks], FloatArray], average: str, edges:
         return binned_curve(name, value, average, read_edges(edges))
 
     def statistics(batch: Batch) -> FloatArray:
-        ranks = batch.ranks(curves.axis_of(average))
+        ranks = batch.ranks(ranking_curves.axis_of(average))
         return np.stack([value(ranks), ranks.n_true])
 
     def finish(sums: FloatArray) -> float:

@@ -26,6 +26,7 @@ from torch import nn
 from labelproof import encoders
 from labelproof.decisions import load_rule
 from labelproof.errors import DataFormatError, ModelFormatError
+from labelproof.foundation.json_files import read_json
 from labelproof.foundation.writing import recover, write_folder
 from labelproof.models.card import model_card
 from labelproof.models.model import Model
@@ -33,12 +34,11 @@ from labelproof.training import ConfigError, TrainConfig
 from labelproof.training.heads import build_head
 
 __all__ = [
-    "FORMAT",
     "VERSION",
     "is_model",
     "load_model",
     "model_folder",
-    "read_json",
+    "read_member",
     "save_model",
     "write_json",
     "write_model",
@@ -99,12 +99,12 @@ def load_model(directory: str | Path) -> Model:
     torch.Size([2, 8])
     """
     folder = model_folder(directory)
-    head = read_json(folder, "config.json")
+    head = read_member(folder, "config.json")
     _check_format(head, folder)
-    names = read_json(folder, "labels.json")
+    names = read_member(folder, "labels.json")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ModelFormatError(f"{folder / 'labels.json'}: expected a list of names")
-    metrics = read_json(folder, "metrics.json")
+    metrics = read_member(folder, "metrics.json")
     if not isinstance(metrics, dict):
         raise ModelFormatError(f"{folder / 'metrics.json'}: expected an object, got {type(metrics).__name__}")
     try:
@@ -197,23 +197,23 @@ def _check_format(head: Any, folder: Path) -> None:
         )
 
 
-def read_json(folder: Path, name: str) -> Any:
-    """Read a file of a model."""
+def read_member(folder: Path, name: str) -> Any:
+    """Read a JSON file of a model."""
     path = folder / name
     if not path.exists():
         got = "a file" if folder.is_file() else f"no {name} in it" if folder.is_dir() else "no such folder"
         raise ModelFormatError(f"{folder}: expected the folder of a model, got {got}")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path}: expected JSON: {_sentence(error)}") from error
+        return read_json(path, where="", most_bytes=None)
+    except ValueError as error:
+        raise ModelFormatError(f"{path}: {error}") from error
 
 
 def is_model(folder: Path) -> bool:
     """Return whether a folder holds a model, which may be replaced by another."""
     try:
-        return bool(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT)
-    except (OSError, ValueError, AttributeError, RecursionError):
+        return bool(read_json(folder / "config.json", most_bytes=None).get("format") == FORMAT)
+    except (OSError, ValueError, AttributeError):
         return False
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.writing import write_folder
-from labelproof.models.directory import is_model, load_model, model_folder, read_json, write_json, write_model
+from labelproof.models.directory import is_model, load_model, model_folder, read_member, write_json, write_model
 from labelproof.models.model import Model
 from labelproof.training.fitted import Fitted
 from labelproof.training.targets import Classes, LabelSets
@@ -53,7 +53,7 @@ def read_estimator(path: str | os.PathLike[str]) -> Read:
     )
     if not (folder / FILE).exists():
         return _params_of(model), LabelSets(model.n_labels, sparse=False), fitted, _features_of(model)
-    told = read_json(folder, FILE)
+    told = read_member(folder, FILE)
     try:
         seen = {name: told[name] for name in SEEN if told[name] is not None}
         if "feature_names_in_" in seen:

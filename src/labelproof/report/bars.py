@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from labelproof.report.svg import Svg, element
 
-__all__ = ["VERDICTS", "interval_bar", "share_bar", "verdict_bar"]
+__all__ = ["interval_bar", "share_bar", "verdict_bar"]
 
 WIDTH = 100.0
 VERDICTS = ("can", "cannot", "undecided")  # what the parts of a bar of verdicts are called, in the style sheet too

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from labelproof.report.shown_numbers import SUPERSCRIPTS
 from labelproof.report.svg import Svg, element
-from labelproof.report.wording import SUPERSCRIPTS
 
 __all__ = [
     "BOTTOM",

@@ -3,11 +3,11 @@
 from labelproof.auditing.index_document import AtDepth, IndexDocument
 from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import visible
+from labelproof.report.audit_page import Findings, Listing, Proof, Topic
 from labelproof.report.bars import verdict_bar
-from labelproof.report.findings import Findings, Listing, Proof, Topic
 from labelproof.report.lines import KINDS, Line, share_lines
+from labelproof.report.shown_numbers import number
 from labelproof.report.summary import Figure
-from labelproof.report.wording import number
 
 __all__ = ["index_page"]
 

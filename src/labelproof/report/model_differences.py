@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from labelproof.auditing.document import AuditDocument
 from labelproof.pages.names import label_name
 
-__all__ = ["Agreement", "Difference", "agreement"]
+__all__ = ["Difference", "agreement"]
 
 MOST_ROWS = 12
 

@@ -9,9 +9,10 @@ from labelproof.auditing.document import AuditDocument, Group, LayerFacts
 from labelproof.foundation.wording import percent
 from labelproof.pages.names import label_name
 from labelproof.report.bars import verdict_bar
-from labelproof.report.conflicts import Conflict, draw_conflict
-from labelproof.report.distributions import Distribution, distributions, positive
-from labelproof.report.sets import SetTable, set_table
+from labelproof.report.conflict_pictures import Conflict, draw_conflict
+from labelproof.report.margins import Distribution, distributions, positive
+from labelproof.report.set_table import SetTable, set_table
+from labelproof.report.shown_numbers import number
 from labelproof.report.stretch_view import StretchView, stretch_figures, view_stretch
 from labelproof.report.summary import (
     Figure,
@@ -26,9 +27,8 @@ from labelproof.report.summary import (
     size_rows,
 )
 from labelproof.report.svg import Svg
-from labelproof.report.wording import number
 
-__all__ = ["ModelRow", "Section", "compare", "lay_out"]
+__all__ = ["compare", "lay_out"]
 
 
 @dataclass(frozen=True)

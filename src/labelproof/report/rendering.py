@@ -14,13 +14,13 @@ from labelproof.foundation.wording import plural, separator
 from labelproof.foundation.writing import write_text
 from labelproof.pages import base_style
 from labelproof.pages.names import visible
-from labelproof.report.findings import Findings
+from labelproof.report.audit_page import Findings
 from labelproof.report.model_differences import agreement
 from labelproof.report.opening import Opening, open_comparison
 from labelproof.report.page import compare, lay_out
-from labelproof.report.sets import KINDS, MOST_SETS
+from labelproof.report.set_table import KINDS, MOST_SETS
+from labelproof.report.shown_numbers import number, times
 from labelproof.report.table import Cell, Table
-from labelproof.report.wording import number, times
 
 if TYPE_CHECKING:
     from jinja2 import Environment

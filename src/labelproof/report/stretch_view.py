@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from labelproof.auditing.document import AuditDocument, Group, Instructive, StretchFacts
 from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import label_name, label_names
-from labelproof.report.conflicts import Pull, pulls
+from labelproof.report.conflict_pictures import Pull, pulls
+from labelproof.report.shown_numbers import number, times
 from labelproof.report.stretch_picture import stretch_histogram
 from labelproof.report.summary import Figure
 from labelproof.report.svg import Svg
-from labelproof.report.wording import number, times
 
-__all__ = ["Card", "DeadRow", "PairRow", "StretchView", "stretch_figures", "view_stretch"]
+__all__ = ["StretchView", "stretch_figures", "view_stretch"]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from labelproof.auditing.vocabulary import NeverToken, VocabularyDocument
 from labelproof.foundation.wording import percent, plural
 from labelproof.pages.names import label_name
+from labelproof.report.audit_page import Findings, Listing, Proof, Topic
 from labelproof.report.bars import verdict_bar
-from labelproof.report.findings import Findings, Listing, Proof, Topic
+from labelproof.report.shown_numbers import number
 from labelproof.report.summary import Figure
-from labelproof.report.wording import number
 
 __all__ = ["vocabulary_page"]
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from labelproof.foundation.threads import usable_cores
 from labelproof.parallel.dispatch import share
-from labelproof.simplex.kernels import entmax_rows
+from labelproof.simplex.entmax_kernels import entmax_rows
 
 __all__ = ["entmax", "sparsemax"]
 

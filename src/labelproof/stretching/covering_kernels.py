@@ -12,7 +12,7 @@ import numpy as np
 
 from labelproof.foundation.compilation import compiled, compiled_part
 
-__all__ = ["DONE", "FAR", "GAVE_UP", "NEAR_ENOUGH", "cover", "scratch"]
+__all__ = ["cover", "scratch"]
 
 DONE, NEAR_ENOUGH, FAR, GAVE_UP = 0, 1, 2, 3  # optimal for the pool; within the tolerance; beyond ``far``; no answer
 LEAST_PIVOT = 1e-9

@@ -14,7 +14,7 @@ from labelproof.proof.regions import OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.stretch_bar import bar_rank, make_bar, predicted_sets
 from labelproof.proof.stretch_bounds import StretchBounds
 from labelproof.proof.stretch_result import Stretch
-from labelproof.stretching.in_parts import find_in_parts
+from labelproof.stretching.measuring_in_parts import find_in_parts
 from labelproof.stretching.packing import pack
 from labelproof.stretching.search import SLACKS, Asked
 

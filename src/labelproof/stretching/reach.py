@@ -25,7 +25,7 @@ from labelproof.proof.stretch_bounds import Weighted
 from labelproof.stretching.measuring import each_once, read_held_out
 from labelproof.stretching.packing import flat_parts
 
-__all__ = ["Reached", "Whitening", "find_reach", "measure_reach", "whiten"]
+__all__ = ["Whitening", "find_reach", "measure_reach", "whiten"]
 
 Floats = npt.NDArray[np.float64]
 SLACK = 1e-6  # distance that inequalities keep from their boundaries, weak ones only where it does no harm

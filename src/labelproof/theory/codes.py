@@ -18,7 +18,7 @@ import numpy.typing as npt
 from labelproof.foundation.arguments import whole_number
 from labelproof.theory.fields import field_of, is_prime_power, prime_power_from
 
-__all__ = ["MOST_LABELS", "Code", "choose_code", "codewords", "switching_set", "widest_k", "witness_norm"]
+__all__ = ["Code", "choose_code", "codewords", "switching_set", "widest_k", "witness_norm"]
 
 MOST_LABELS = 2**31 - 1  # indices of ones have 32 bits
 MOST_COEFFICIENTS = 16  # more never pay: 2^16 symbols and more would be cheaper with fewer

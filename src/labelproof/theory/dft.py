@@ -16,7 +16,7 @@ from labelproof.foundation.arguments import whole_number
 from labelproof.foundation.flint_precision import working_bits
 from labelproof.proof.labels import read_label_set
 
-__all__ = ["DFTWitness", "dft_matrix", "dft_witness", "gale_matrix", "harmonic_matrix", "vandermonde_matrix"]
+__all__ = ["dft_matrix", "dft_witness", "gale_matrix", "harmonic_matrix", "vandermonde_matrix"]
 
 
 def dft_matrix(n_labels: int, k: int) -> npt.NDArray[np.float64]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Field", "field_of", "is_prime_power", "prime_power_from"]
+__all__ = ["field_of", "is_prime_power", "prime_power_from"]
 
 Elements = npt.NDArray[np.int64]
 

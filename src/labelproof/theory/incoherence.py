@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from labelproof.foundation.arguments import whole_number
 
-__all__ = ["Incoherence", "check_incoherence"]
+__all__ = ["check_incoherence"]
 
 BLOCK = 1024  # rows of G at a time
 UNIT = 2.0**-53

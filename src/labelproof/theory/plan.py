@@ -15,7 +15,7 @@ from labelproof.theory.counting import log10_argmaxable_fraction
 from labelproof.theory.cyclic import circular_alternations, read_sets
 from labelproof.theory.gaussian import spare_columns
 
-__all__ = ["TRAINED_ERROR", "TRAINED_FACTOR", "WIDTHS", "Plan", "Width", "plan", "trained_width", "wilson_interval"]
+__all__ = ["TRAINED_ERROR", "TRAINED_FACTOR", "WIDTHS", "Plan", "plan", "trained_width", "wilson_interval"]
 
 WIDTHS = (2, 4, 8, 16, 25, 32, 50, 64, 100, 128, 200, 256, 400, 512, 768, 1024)
 """The numbers of features that `plan` looks at, as far as they are below the number of labels."""
@@ -52,6 +52,8 @@ class Plan:
 
     Attributes
     ----------
+    n_labels, n_sets, n_distinct
+        Numbers of labels, of label sets, and of different ones among these.
     k
         The most active labels in one set.
     cardinality
@@ -70,8 +72,10 @@ class Plan:
         to other data sets; see `trained_width`.
     random_width
         The smallest width at which a random head could predict every sampled label set, None if none could.
-    n_sampled
-        How many distinct label sets were verified for each width.
+    n_sampled, seed
+        How many distinct label sets were verified for each width, and the seed by which they and the heads were drawn.
+    widths
+        What a random head of each width could predict, from narrow to wide.
 
     Examples
     --------

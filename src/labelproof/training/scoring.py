@@ -13,7 +13,7 @@ from torch import Tensor
 from labelproof.activations.entmax import entmax
 from labelproof.decisions import Rule
 from labelproof.encoders import Encoder, Prepared
-from labelproof.encoders.views.encoder import ViewsEncoder
+from labelproof.encoders.views.view_encoder import ViewsEncoder
 from labelproof.metrics import Accumulator, evaluate
 from labelproof.training.heads import Head, LinearHead
 

@@ -13,9 +13,9 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from in_domain import assert_in_domain
 from labelproof import encoders
 from labelproof.encoders.views.bases import GivenNumbers, TermCounts
-from labelproof.encoders.views.encoder import Part, ViewsEncoder
 from labelproof.encoders.views.leaves import Leaves
 from labelproof.encoders.views.view import Block, View
+from labelproof.encoders.views.view_encoder import Part, ViewsEncoder
 from labelproof.encoders.views.weightings import Idf, Nystroem, Plain, Quantiles, Standard
 from labelproof.errors import LabelproofError
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
-from labelproof.explorer.drawing.rules import Arrangement, Cut
+from labelproof.explorer.drawing.rule_regions import Arrangement, Cut
 
 __all__ = ["Cell", "Frame", "cell_of", "largest_disc", "trace"]
 

@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 from labelproof.explorer.drawing.cells import Cell, Frame, cell_of, largest_disc, trace
 from labelproof.explorer.drawing.plane import Plane, Sheet, narrowed, plane_through
-from labelproof.explorer.drawing.rules import arrangement
+from labelproof.explorer.drawing.rule_regions import arrangement
 from labelproof.proof.margins import UnitWeights, label_margins
 from labelproof.proof.regions import OutputLayer
 
-__all__ = ["Anchor", "Line", "Picture", "Region", "draw"]
+__all__ = ["Anchor", "Picture", "draw"]
 
 Floats = npt.NDArray[np.float64]
 MOST_CELLS = 180

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import torch
 
 from labelproof.encoders.layers import Bag
-from labelproof.encoders.views.encoder import Part, ViewsEncoder
 from labelproof.encoders.views.view import View
+from labelproof.encoders.views.view_encoder import Part, ViewsEncoder
 from labelproof.training.heads import LinearHead
 from labelproof.training.recipe.blending import Blend
 from labelproof.training.recipe.members import Refitted

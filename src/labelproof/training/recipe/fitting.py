@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from labelproof.data import Dataset
 from labelproof.decisions import Rule
-from labelproof.encoders.views.encoder import ViewsEncoder
+from labelproof.encoders.views.view_encoder import ViewsEncoder
 from labelproof.metrics import by_name, evaluate, expected_calibration_error
 from labelproof.training.heads import LinearHead
 from labelproof.training.recipe.assembling import assemble

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from labelproof.comparison.opening import open_heads
 from labelproof.comparison.outcome import Outcome
+from labelproof.comparison.report_opening import open_heads
 from labelproof.foundation.writing import write_text
 from labelproof.proof.result import Verification
 from labelproof.report import Table, write_report

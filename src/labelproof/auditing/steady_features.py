@@ -5,6 +5,7 @@ where it is 1e33.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import scipy.sparse
 
 from labelproof.auditing.real_inputs import RealInputs
 from labelproof.foundation.wording import some_of
+from labelproof.importers.assumptions import Assumptions
 from labelproof.proof.domains import read_domain
 from labelproof.proof.examples import read_examples
 
-__all__ = ["in_the_middle", "narrow_features", "said_of", "within_range"]
+__all__ = ["hold_steady", "in_the_middle"]
 
 Floats = npt.NDArray[np.float64]
 HARDLY = 1e-6  # of the range of a usual feature
@@ -24,7 +26,18 @@ LEAST = 100  # inputs, from which a range is taken to be known
 MOST_NAMED = 8
 
 
-def narrow_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+def hold_steady(assumed: Assumptions, real: RealInputs, d: int) -> tuple[Assumptions, list[int]]:
+    """Return assumptions under which features that hardly vary in real inputs stay in their range, and which."""
+    which, low, high = _steady_features(real, d)
+    domain = _within_range(assumed.domain, which, low, high) if len(which) else assumed.domain
+    if domain is assumed.domain:
+        return assumed, []
+    n = real.examples.shape[0] + (0 if real.held_out is None else real.held_out.shape[0])
+    reason = f"{assumed.domain_reason} {_said_of(which.tolist(), n)}"
+    return replace(assumed, domain=domain, domain_reason=reason), which.tolist()
+
+
+def _steady_features(real: RealInputs, d: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
     """Return the features that hardly vary, and the least and largest number of every feature.
 
     Sparse features, such as weights of words, are left as they are: that a word does not occur says little.
@@ -47,12 +60,12 @@ def _usual_range(ranges: Floats) -> float:
     return float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
 
 
-def within_range(domain: Any, which: npt.NDArray[np.int64], low: Floats, high: Floats) -> Any:
+def _within_range(domain: Any, which: npt.NDArray[np.int64], low: Floats, high: Floats) -> Any:
     """Return a domain in which some features lie within their range; one of balls is left as it is.
 
     Examples
     --------
-    >>> low, high = within_range(None, np.array([1]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
+    >>> low, high = _within_range(None, np.array([1]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
     >>> low.tolist(), high.tolist()
     ([-inf, 0.0], [inf, 0.0])
     """
@@ -82,7 +95,7 @@ def in_the_middle(domain: tuple[Floats, Floats], which: Sequence[int]) -> tuple[
     return low, high
 
 
-def said_of(which: Sequence[int], n: int) -> str:
+def _said_of(which: Sequence[int], n: int) -> str:
     """Say in a sentence which features were held within their range."""
     shown = some_of([str(feature) for feature in which], MOST_NAMED)
     features = "Feature" if len(which) == 1 else "Features"

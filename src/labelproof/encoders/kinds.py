@@ -15,7 +15,7 @@ from labelproof.encoders.pair import PairEncoder
 from labelproof.encoders.tfidf import TfidfEncoder
 from labelproof.encoders.token_vectors import StaticEncoder
 from labelproof.encoders.transformer import TransformerEncoder
-from labelproof.encoders.views.encoder import ViewsEncoder
+from labelproof.encoders.views.view_encoder import ViewsEncoder
 from labelproof.errors import ModelFormatError
 
 __all__ = ["KINDS", "build", "load"]

@@ -22,7 +22,7 @@ from labelproof.search.engines import block_of
 from labelproof.stretching.packing import evidence_of, pack
 from labelproof.stretching.search import Asked, Evidence, find_evidence
 
-__all__ = ["PART", "find_in_parts"]
+__all__ = ["find_in_parts"]
 
 PART = 1000  # label sets, which are measured in some seconds
 

@@ -25,9 +25,10 @@ from labelproof.encoders.views.view import Block, View
 from labelproof.encoders.views.weightings import WEIGHTINGS, Weighting
 from labelproof.errors import ModelFormatError
 from labelproof.foundation.array_files import read_arrays
+from labelproof.foundation.json_files import parse_json
 from labelproof.proof.domains import Domain
 
-__all__ = ["Part", "PreparedViews", "ViewsEncoder"]
+__all__ = ["Part", "ViewsEncoder"]
 
 _BASES, _ARRAYS = "bases.json", "weightings.npz"
 _WEIGHTINGS: dict[str, type[Weighting]] = WEIGHTINGS | {Leaves.kind: Leaves}
@@ -185,7 +186,7 @@ class ViewsEncoder(Encoder):
     @classmethod
     def _restore(cls, options: Any, facts: dict[str, Any], folder: Path) -> Self:  # noqa: ARG003
         try:
-            listed = json.loads((folder / _BASES).read_text(encoding="utf-8"))
+            listed = parse_json((folder / _BASES).read_bytes())
             bases = [BASES[base["kind"]].from_facts(base) for base in listed]
             arrays = read_arrays(folder / _ARRAYS)
             views = [_restored_view(v, view, arrays, len(bases)) for v, view in enumerate(facts["views"])]

@@ -2,12 +2,12 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from labelproof.auditing.advice import advise
+from labelproof.auditing.alignment import Aligned
 from labelproof.auditing.document import (
     CHECK_COMMAND,
     FORMAT,
@@ -26,20 +26,19 @@ from labelproof.auditing.explained import explain_most_frequent
 from labelproof.auditing.facts import layer_facts
 from labelproof.auditing.groups import conflict_labels, group_of
 from labelproof.auditing.headline import headline
-from labelproof.auditing.names import Aligned
 from labelproof.auditing.not_tested import not_tested
 from labelproof.auditing.reached import ReachOfData
 from labelproof.auditing.real_inputs import RealInputs
+from labelproof.auditing.request import Request
 from labelproof.auditing.stretched import Judged, Stretched
-from labelproof.auditing.thresholds import advise_thresholds
+from labelproof.auditing.threshold_advice import advise_thresholds
 from labelproof.foundation.arguments import is_share_reached
-from labelproof.foundation.engines import Engine
 from labelproof.foundation.progress import progress_bar
 from labelproof.foundation.release import __version__
 from labelproof.importers import ImportedLayer
 from labelproof.proof.result import Verification
 
-__all__ = ["Asked", "Findings", "write_document"]
+__all__ = ["Findings", "write_document"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Findings:
 
     Attributes
     ----------
-    layer, domain_reason, narrow
+    layer, domain_reason, steady
         What was audited, why its inputs are as they are, and how many features are held within their range.
     whole, outside, judged
         All label sets of the data; those that the model has no output for; those that were judged.
@@ -62,7 +61,7 @@ class Findings:
 
     layer: ImportedLayer
     domain_reason: str
-    narrow: int
+    steady: int
     whole: Aligned
     outside: Outside | None
     judged: Judged
@@ -75,21 +74,7 @@ class Findings:
     further: list[Group]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What was asked of the words; see `labelproof.audit`."""
-
-    data_name: str
-    fail_under: float | None
-    n_explained: int
-    run: bool
-    n_jobs: int | None
-    seed: int
-    progress: bool
-    engine: Engine = "local"
-
-
-def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocument:
+def write_document(found: Findings, asked: Request, *, start: float) -> AuditDocument:
     """Return the document of an audit that began at the time ``start``."""
     v, counts, names, outside = found.verification, found.judged.counts, found.judged.names, found.outside
     stretched, reached, survives = found.stretched, found.reached, found.survives
@@ -104,7 +89,7 @@ def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocum
         "headline": headline(facts, data, told, outside),
         "layer": facts,
         "label_names": list(names),
-        "data": _data(asked.data_name, found.whole, len(found.judged.distinct), outside),
+        "data": _data(asked.subject.data_name, found.whole, len(found.judged.distinct), outside),
         "groups": groups,
         "explained": _explained(v, counts, tuple(names), asked),
         "conflict_labels": conflict_labels(v, counts),
@@ -112,18 +97,18 @@ def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocum
         "outside": outside,
         "not_tested": not_tested(
             facts["model"],
-            asked.data_name,
+            asked.subject.data_name,
             rule=facts["rule"],
             stretch=told,
             runs=found.layer.can_run,
             why_not=None if found.real is None else found.real.why_no_bar,
         )
-        if asked.run
+        if asked.inputs.run
         else [],
         "reach": None if reached is None else reached.facts,
         "serving": None if survives is None else _serving(found.dtype, survives, v),
         "advice": _advice(found, asked),
-        "requirements": _requirements(groups, asked.fail_under, outside),
+        "requirements": _requirements(groups, asked.questions.fail_under, outside),
         "check_command": CHECK_COMMAND,
         "seconds": 0.0,
     }
@@ -134,14 +119,14 @@ def write_document(found: Findings, asked: Asked, *, start: float) -> AuditDocum
 def _facts(found: Findings, groups: list[Group]) -> LayerFacts:
     stretched, note = found.stretched, found.whole.note
     layer, reason = found.verification.layer, found.domain_reason
-    facts = layer_facts(found.layer, layer, domain_reason=reason, narrow=found.narrow)
+    facts = layer_facts(found.layer, layer, domain_reason=reason, steady=found.steady)
     facts["notes"] += [*([note] if note else []), *_warnings(groups)]
     facts["notes"] += () if stretched is None else stretched.notes
     return facts
 
 
-def _advice(found: Findings, asked: Asked) -> list[Recommendation]:
-    advice = advise(found.verification, n_jobs=asked.n_jobs, seed=asked.seed)
+def _advice(found: Findings, asked: Request) -> list[Recommendation]:
+    advice = advise(found.verification, n_jobs=asked.work.n_jobs, seed=asked.work.seed)
     if found.stretched is None or found.real is None:
         return advice
     return advice + advise_thresholds(found.verification.layer, found.judged, found.real)
@@ -158,11 +143,13 @@ def _warnings(groups: list[Group]) -> list[str]:
     ]
 
 
-def _explained(v: Verification, counts: npt.NDArray[np.int64], names: tuple[str, ...], asked: Asked) -> list[Explained]:
-    most = asked.n_explained
-    with progress_bar("explaining", min(most, int((v.status == 0).sum())), show=asked.progress) as advance:
-        how: dict[str, Any] = {"engine": asked.engine, "advance": advance}
-        return list(explain_most_frequent("data", v, counts, names, most, **how))
+def _explained(
+    v: Verification, counts: npt.NDArray[np.int64], names: tuple[str, ...], asked: Request
+) -> list[Explained]:
+    most = asked.questions.n_explained
+    with progress_bar("explaining", min(most, int((v.status == 0).sum())), show=asked.work.progress) as advance:
+        engine = asked.work.engine
+        return list(explain_most_frequent("data", v, counts, names, most, engine=engine, advance=advance))
 
 
 def _data(name: str, whole: Aligned, distinct: int, outside: Outside | None) -> Data:

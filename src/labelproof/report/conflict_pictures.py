@@ -8,7 +8,7 @@ from labelproof.pages.names import label_names
 from labelproof.report.bars import share_bar
 from labelproof.report.svg import Svg
 
-__all__ = ["Change", "Conflict", "Pull", "draw_conflict", "pulls"]
+__all__ = ["Conflict", "Pull", "draw_conflict", "pulls"]
 
 MOST_PULLS = 8  # of each side
 

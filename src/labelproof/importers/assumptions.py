@@ -1,16 +1,34 @@
 """How an imported layer is read: by its own rule, thresholds and domain, unless others are asked for."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from labelproof.auditing.narrow import narrow_features, said_of, within_range
-from labelproof.auditing.real_inputs import RealInputs
-from labelproof.importers import ImportedLayer
+from labelproof.importers.layer import ImportedLayer
+from labelproof.proof.regions import Ties
 
-__all__ = ["AS_FOUND", "Assumptions", "assume", "hold_narrow"]
+__all__ = ["AS_FOUND", "Assumptions", "Reading", "assume"]
 
 AS_FOUND = "as found"
 """The rule, thresholds or domain that the model itself tells of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How label sets are to be read from logits, in the form of `labelproof.verify`; by default as the model tells."""
+
+    rule: Any = AS_FOUND
+    thresholds: Any = AS_FOUND
+    ties: Ties = "inactive"
+    domain: Any = AS_FOUND
+
+    @property
+    def is_domain_found(self) -> bool:
+        """Whether the features are those that the model tells of, which real inputs may narrow down."""
+        return _is_as_found(self.domain)
+
+    def options(self) -> dict[str, Any]:
+        """Return the keywords of `labelproof.verify` and its like; what is as found only a reader of models takes."""
+        return {"rule": self.rule, "thresholds": self.thresholds, "ties": self.ties, "domain": self.domain}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +45,9 @@ class Assumptions:
     size: int | None = None
 
 
-def assume(
-    layer: ImportedLayer, *, rule: Any = AS_FOUND, thresholds: Any = AS_FOUND, domain: Any = AS_FOUND
-) -> Assumptions:
+def assume(layer: ImportedLayer, reading: Reading) -> Assumptions:
     """Return what is assumed of a layer; the model's own thresholds go with its own rule."""
+    rule, thresholds, domain = reading.rule, reading.thresholds, reading.domain
     if not _is_as_found(rule):
         chosen = rule, None if _is_as_found(thresholds) else thresholds
     else:
@@ -41,17 +58,6 @@ def assume(
     if _is_as_found(domain):
         return Assumptions(*chosen, layer.domain, layer.domain_reason, size)
     return Assumptions(*chosen, domain, "These inputs were asked for.", size)
-
-
-def hold_narrow(assumed: Assumptions, real: RealInputs, d: int) -> tuple[Assumptions, list[int]]:
-    """Return assumptions under which features that hardly vary in real inputs stay in their range, and which."""
-    which, low, high = narrow_features(real, d)
-    domain = within_range(assumed.domain, which, low, high) if len(which) else assumed.domain
-    if domain is assumed.domain:
-        return assumed, []
-    n = real.examples.shape[0] + (0 if real.held_out is None else real.held_out.shape[0])
-    reason = f"{assumed.domain_reason} {said_of(which.tolist(), n)}"
-    return replace(assumed, domain=domain, domain_reason=reason), which.tolist()
 
 
 def _is_as_found(value: Any) -> bool:

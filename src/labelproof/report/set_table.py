@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from labelproof.auditing.document import AuditDocument, Group
 from labelproof.pages.names import label_name, visible
-from labelproof.report.wording import number, times
+from labelproof.report.shown_numbers import number, times
 
-__all__ = ["KINDS", "MOST_SETS", "Column", "SetTable", "set_table"]
+__all__ = ["KINDS", "MOST_SETS", "SetTable", "set_table"]
 
 FIRST_ROWS = 100  # shown without a script, and printed
 MOST_SETS = 50_000  # of a group: a page of more is slow to open

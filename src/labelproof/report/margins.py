@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from labelproof.auditing.document import AuditDocument, Reach
 from labelproof.foundation.wording import plural
 from labelproof.report.histogram import Mark, log_histogram
+from labelproof.report.shown_numbers import number
 from labelproof.report.svg import Svg
-from labelproof.report.wording import number
 
 __all__ = ["Distribution", "distributions", "positive"]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from labelproof.comparison.findings import findings, gained
 from labelproof.comparison.outcome import Outcome
+from labelproof.comparison.sentences import findings, gained
 from labelproof.report import Opening
 
 __all__ = ["open_heads"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from labelproof.metrics import kernels
+from labelproof.metrics import label_matrix_kernels
 from labelproof.metrics.arguments import FloatArray
 from labelproof.metrics.batches import Batch
 from labelproof.metrics.counts import without_rounding
@@ -241,7 +241,7 @@ def interpolated_average_precision(ranks: Ranks, *, points: int | None) -> Float
     found = ranks.true_above + ranks.true_tied
     order = np.lexsort((-found, ranks.group))  # each group by descending recall, as the running maximum goes
     group, found, best = ranks.group[order], found[order], _precision(ranks)[order]
-    kernels.running_maximum(group, best)
+    label_matrix_kernels.running_maximum(group, best)
     if points is None:
         steps = ranks.weight[order]  # tied entries share found and best, so each may bring its own weight
         return ratio(sum_groups(group, steps * best, ranks.n_groups), ranks.n_true)

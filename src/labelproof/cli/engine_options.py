@@ -1,25 +1,34 @@
 """The engine that a command line asks for, connected before there is any work."""
 
 import sys
+from dataclasses import dataclass
 from threading import get_ident
 from typing import Any, TextIO
 
+from labelproof.cli.options import Address, EngineName
 from labelproof.foundation.engines import Engine, require_engine
 
-__all__ = ["connected"]
+__all__ = ["EngineOptions"]
 
 
-def connected(engine: str, address: str | None) -> Engine:
-    """Return the engine of ``--engine``, connected to the cluster of ``--address``; refuse what does not fit."""
-    if address is not None and engine != "ray":
-        raise ValueError("--address goes with --engine ray")
-    known = require_engine(engine)
-    if known == "ray":
-        from labelproof.foundation.on_ray import connect
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where to run."""
 
-        connect(address)
-        sys.stdout = _OfThisThread(sys.stdout)
-    return known
+    engine: EngineName = "local"
+    address: Address = None
+
+    def connected(self) -> Engine:
+        """Return the engine, connected to the cluster of ``--address``; refuse what does not fit."""
+        if self.address is not None and self.engine != "ray":
+            raise ValueError("--address goes with --engine ray")
+        known = require_engine(self.engine)
+        if known == "ray":
+            from labelproof.foundation.on_ray import connect
+
+            connect(self.address)
+            sys.stdout = _OfThisThread(sys.stdout)
+        return known
 
 
 class _OfThisThread:
