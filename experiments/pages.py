@@ -65,6 +65,15 @@ def digest(claims: Iterable[Claim]) -> str:
     return table(columns, [[row[0], *(row[i] for i in used)] for row in rows]).replace("---:", "---")
 
 
+def facts_line(facts: Sequence[Claim]) -> str:
+    """Say how many of the facts that a paper proves were confirmed; one by one they are in the list of claims."""
+    held = sum(one.holds == "holds" for one in facts)
+    return (
+        f"Besides, {len(facts)} facts that the paper proves, or that its code's tests assert, were tried on small\n"
+        f"examples: {'all' if held == len(facts) else held} hold. They are at the end of the list."
+    )
+
+
 def provenance(runs: Sequence[Any], command: str, repeated: Sequence[dict[str, Any]] = ()) -> str:
     """Say by which command, code and packages the runs were made, how long they took, and whether some were repeated.
 

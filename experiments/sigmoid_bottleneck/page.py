@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
+from experiments.pages import NOT_RUN, Claim, claim_table, digest, facts_line, provenance, table, write_page
 from experiments.rows import Row
-from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
+from experiments.sigmoid_bottleneck import arrangements, facts, radii, speed, variants, widths
 from experiments.sigmoid_bottleneck.grid import BANDS, BEYOND, PATIENCE, TOPK, share
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
 from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, MOST_SETS, TASKS, TERMS, WIDTHS, Task
@@ -25,8 +25,10 @@ def write(
     rows: list[Row],
     found: Results,
     needed: list[widths.Needed],
+    width_runs: list[RunRecord],
     variant_runs: dict[str, list[RunRecord]],
     stored: list[Row],
+    timed: list[Row],
     repeated: list[Row],
 ) -> None:
     """Write the page."""
@@ -34,12 +36,15 @@ def write(
     records = [
         record for heads in found.values() for widths in heads.values() for some in widths.values() for record in some
     ]
+    varied = [run for runs in variant_runs.values() for run in runs]
     missing = [f"Figure 5 on {name}: {text}" for name, text in _coverage(found).items() if text] + list(OPEN)
     grid_claims = [claim for name in TASKS for claim in claims_of(name, found.get(name, {}))]
-    claims = [*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]
+    claims = [*grid_claims, *_radius_claims(rows), *variants.claims(variant_runs, plain, stored)]
+    small = _theory()
     parts = {
         "digest": digest(claims),
-        "claims": claim_table(claims),
+        "facts": facts_line(small),
+        "claims": claim_table([*claims, *small]),
         "widths": widths.section(needed, "pictures/sigmoid_bottleneck_widths.png"),
         "variants": variants.section(variant_runs, plain),
         "stored": variants.stored_section(stored),
@@ -57,14 +62,13 @@ def write(
         "figure5": _figure5(found),
         "verification": _verification(found),
         "missing": "\n".join(f"- {line}" for line in missing),
-        "provenance": provenance(
-            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND, repeated
-        ),
+        "speed": speed.section(timed, found),
+        "provenance": provenance([*rows, *stored, *timed, *records, *width_runs, *varied], COMMAND, repeated),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
 
-def _small_claims(rows: list[Row]) -> list[Claim]:
+def _theory() -> list[Claim]:
     counted, differing = arrangements.alternation_agrees()
     half = dict(arrangements.count_table())[500]
     text = "Cover's count: at d = n/2, half of all label sets can be predicted"
@@ -88,7 +92,11 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
         claims.append(replace(Claim.judged(text, str(paper), str(count), count == paper), data=name))
     can, whole = arrangements.few_active()
     text = "with d = 2k + 1 DFT columns every set of up to k labels can be predicted (n = 12, k = 2, as stored)"
-    claims.append(Claim.judged(text, "all", f"{can} of {whole}", can == whole))
+    return [*claims, Claim.judged(text, "all", f"{can} of {whole}", can == whole), *facts.claims()]
+
+
+def _radius_claims(rows: list[Row]) -> list[Claim]:
+    claims = []
     sizes = sorted({row["setting"]["n"] for row in rows})
     for k in sorted({row["setting"]["k"] for row in rows}):
         alone = [radii.mean_log(rows, "first percentile", layer="dft", k=k, n=n) for n in sizes]

@@ -102,6 +102,7 @@ TASKS = {
         *("mesh_pubmed_sentences", 25, 10),
         least=10,
         compared=WITH_START,
+        most=4000,
         source="mesh_pubmed",
         texts="sentences",
     ),

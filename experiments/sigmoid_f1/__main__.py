@@ -40,6 +40,7 @@ def main(words: list[str] | None = None) -> None:
         pictures.draw_heat(heat, places.picture("heat"))
     page.write(
         places.page,
+        read_records(files["losses"]),
         runs,
         heat,
         read_records(files["batches"]),

@@ -34,7 +34,8 @@ def main(words: list[str] | None = None) -> None:
         inference.draw(runs, places.picture(f"attention_{name}"))
     frequent = {row["setting"]["data"]: row["result"]["accuracy"] for row in read_rows(majority)}
     runs = [*read_records(table), *read_records(pairs)]
-    page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs)
+    repeated = read_rows(places.results / "repeated.jsonl")
+    page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs, repeated)
     write_summary(places.page.parent)
 
 

@@ -48,16 +48,16 @@ class Tuned:
 
 def run(path: Path, names: tuple[str, ...]) -> None:
     """Train what is missing, seed by seed all data sets, losses and penalties; "generated" is a matter of seconds."""
-    data = {name: _dataset(name) for name in names}
+    data = {name: dataset(name) for name in names}
     for seed in SEEDS[:1] if "generated" in names else SEEDS:
-        for name, dataset in data.items():
+        for name, examples in data.items():
             variants = [
                 {**changes, "trainer.weight_decay": decay}
                 for loss, changes in LOSSES.items()
                 for decay in decays(name, loss)
             ]
-            config = configuration(name, dataset, iterations=10 if name == "generated" else 100)
-            sweep(config, dataset, variants=variants, seeds=(seed,), out=path, metrics=METRICS)
+            config = configuration(name, examples, iterations=10 if name == "generated" else 100)
+            sweep(config, examples, variants=variants, seeds=(seed,), out=path, metrics=METRICS)
 
 
 def decays(name: str, loss: str) -> tuple[float, ...]:
@@ -65,7 +65,8 @@ def decays(name: str, loss: str) -> tuple[float, ...]:
     return {"generated": (1e-3, 1e-1), "reuters21578": TEXT_DECAYS[loss]}.get(name, DECAYS)
 
 
-def _dataset(name: str) -> Dataset:
+def dataset(name: str) -> Dataset:
+    """Return the examples; of texts, a share of the training part."""
     if name == "generated":
         return topic_data(120, 6, 40, cardinality=1.5, seed=1)
     data = lp.load_dataset(name)
@@ -76,14 +77,14 @@ def _dataset(name: str) -> Dataset:
     return data.select(np.sort(kept))
 
 
-def configuration(name: str, dataset: Dataset, *, iterations: int) -> TrainConfig:
+def configuration(name: str, data: Dataset, *, iterations: int) -> TrainConfig:
     """Return the protocol: five folds, standardised features or TF-IDF, L-BFGS; a fifth is the test part if none is."""
     encoder = {"kind": "features", "standardise": True}
-    if dataset.texts is not None:
+    if data.texts is not None:
         encoder = {"kind": "tfidf", "hidden": None, "min_df": 3}
     return TrainConfig.from_dict(
         {
-            "data": {"path": name, "folds": 5, "test": 0.0 if "test" in dataset.parts else 0.2},
+            "data": {"path": name, "folds": 5, "test": 0.0 if "test" in data.parts else 0.2},
             "encoder": encoder,
             "head": {"kind": "linear"},
             "trainer": {"optimizer": "lbfgs", "epochs": iterations},

@@ -3,9 +3,9 @@
 import statistics
 from pathlib import Path
 
-from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
+from experiments.pages import NOT_RUN, Claim, claim_table, digest, facts_line, provenance, table, write_page
 from experiments.rows import Row
-from experiments.sparsemax import inference, proportions
+from experiments.sparsemax import facts, inference, proportions
 from experiments.sparsemax.benchmark import HARMONIC, LOSSES, MOST_TEXTS, REMEMBERED, SEEDS, SETS, STANDS_FOR, Tuned
 from experiments.sparsemax.maps import distance_from_huber
 from experiments.verdicts import RULE, UNDECIDED, not_worse, seen, sign, verdict
@@ -23,12 +23,15 @@ def write(
     attention: Attention,
     frequent: dict[str, float],
     records: list[RunRecord],
+    repeated: list[Row],
 ) -> None:
     """Write the page."""
     claims = [*_claims(rows, tuned), *_attention_claims(attention, frequent)]
+    small = facts.claims()
     parts = {
         "digest": digest(claims),
-        "claims": claim_table(claims),
+        "facts": facts_line(small),
+        "claims": claim_table([*claims, *small]),
         "rule": RULE,
         "protocol": _protocol(),
         "proportions": _errors(rows),
@@ -37,7 +40,7 @@ def write(
         "attention": "\n".join(_attention(name, runs, frequent.get(name)) for name, runs in attention.items())
         or "Not run yet.",
         "missing": "\n".join(f"- {line}" for line in _missing(rows, tuned, attention)),
-        "provenance": provenance([*rows, *records], COMMAND),
+        "provenance": provenance([*rows, *records], COMMAND, repeated),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
