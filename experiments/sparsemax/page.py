@@ -3,7 +3,7 @@
 import statistics
 from pathlib import Path
 
-from experiments.pages import NOT_RUN, Claim, claim_table, digest, facts_line, provenance, table, write_page
+from experiments.pages import NOT_RUN, Claim, as_facts, claim_table, digest, facts_line, provenance, table, write_page
 from experiments.rows import Row
 from experiments.sparsemax import facts, inference, proportions
 from experiments.sparsemax.benchmark import HARMONIC, LOSSES, MOST_TEXTS, REMEMBERED, SEEDS, SETS, STANDS_FOR, Tuned
@@ -27,7 +27,7 @@ def write(
 ) -> None:
     """Write the page."""
     claims = [*_claims(rows, tuned), *_attention_claims(attention, frequent)]
-    small = facts.claims()
+    small = as_facts(facts.claims())
     parts = {
         "digest": digest(claims),
         "facts": facts_line(small),
@@ -137,7 +137,7 @@ def _accuracy(attention: Attention, frequent: dict[str, float], name: str) -> Cl
 
 
 def _words(attention: Attention, name: str) -> Claim:
-    text = "it attends to about a quarter of the words (15 to 35 %)"
+    text = "attention with sparsemax looks at about a quarter of the words (15 to 35 %)"
     runs = attention.get(name, {}).get("sparsemax", [])
     words = spread(runs, "attended")
     if words is None:
