@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from labelproof.data import Dataset
 from labelproof.training import RunRecord, sweep
 from labelproof.training.config_files import read_config
+from running_verbs import run
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not (ROOT / "experiments").is_dir(), reason="experiments are not in this distribution")
@@ -77,6 +78,34 @@ def test_the_configurations_for_data_that_we_lack_can_be_read(name):
     config = read_config(ROOT / "experiments" / "sigmoid_bottleneck" / "configs" / f"{name}.yaml")
     assert config.head.kind == "dft"
     assert config.data.format == name
+
+
+def test_the_configuration_for_mimic_trains_both_heads_as_it_says(tmp_path, monkeypatch):
+    """On a folder with the layout of MIMIC-III, by the commands of the file, with smaller numbers."""
+    rng, words = np.random.default_rng(0), [f"{code}9" for code in range(401, 413)]
+    folder = tmp_path / "mimic"
+    folder.mkdir()
+    chosen = {stay: rng.choice(words, size=rng.integers(1, 4), replace=False) for stay in range(60)}
+    notes = [f'{stay},{stay},Discharge summary,"{" ".join(codes)}"' for stay, codes in chosen.items()]
+    codes = [f"{stay},{code}" for stay, some in chosen.items() for code in some]
+    (folder / "NOTEEVENTS.csv").write_text("\n".join(["SUBJECT_ID,HADM_ID,CATEGORY,TEXT", *notes, ""]))
+    (folder / "DIAGNOSES_ICD.csv").write_text("\n".join(["HADM_ID,ICD9_CODE", *codes, ""]))
+    (folder / "PROCEDURES_ICD.csv").write_text("HADM_ID,ICD9_CODE\n")
+    for part, stays in {"train": range(40), "dev": range(40, 50), "test": range(50, 60)}.items():
+        (folder / f"{part}_full_hadm_ids.csv").write_text("".join(f"{stay}\n" for stay in stays))
+    monkeypatch.chdir(tmp_path)
+    path = ROOT / "experiments" / "sigmoid_bottleneck" / "configs" / "mimic.yaml"
+    commands = re.findall(r"^# labelproof (train .*)$", path.read_text(), re.MULTILINE)
+    assert len(commands) == 2
+    small = ["trainer.epochs=1", "trainer.accelerator=cpu", "encoder.maps=16", "encoder.max_tokens=20"]
+    for command in commands:
+        words = [str(path) if word == "mimic.yaml" else word for word in command.split()]
+        words[words.index("--seeds") + 1] = "1"
+        words[-1] = words[-1].split("=")[0] + "=2,3"
+        k = [] if "head.kind=bottleneck" in words else ["head.k=2"]
+        result = run(*words, *small, *k)
+        assert result.exit_code == 0, result.output
+        assert "2 runs" in result.stdout
 
 
 def test_a_repeated_run_that_gives_other_numbers_is_found():
