@@ -77,12 +77,12 @@ def is_fact(claim: Claim) -> bool:
     return claim.data is not None and claim.data.startswith(THEORY)
 
 
-def facts_line(facts: Sequence[Claim]) -> str:
-    """Say how many of the facts that a paper proves were confirmed; one by one they are in the list of claims."""
+def facts_line(facts: Sequence[Claim], which: str) -> str:
+    """Say how many of some facts were confirmed; one by one they are in the list of claims."""
     held = sum(one.holds == "holds" for one in facts)
     return (
-        f"Besides, {len(facts)} facts that the paper proves, or that its code's tests assert, were tried on small\n"
-        f"examples: {'all' if held == len(facts) else held} hold. They are at the end of the list."
+        f"Besides, {len(facts)} facts {which} were tried on small examples:\n"
+        f"{'all' if held == len(facts) else held} hold. They are at the end of the list."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.pages import NOT_RUN, Claim
 from experiments.sigmoid_bottleneck.grid import epochs_to, share
-from experiments.sigmoid_bottleneck.tasks import HEADS, TASKS, WIDTHS
+from experiments.sigmoid_bottleneck.tasks import HEADS, TASKS, TITLES, WIDTHS
 from experiments.verdicts import FAILS, HOLDS, UNDECIDED, not_worse, seen, sign, verdict
 from labelproof.training import RunRecord
 
@@ -80,7 +80,7 @@ def claims_of(name: str, heads: Heads) -> list[Claim]:
                 heads,
             )
         )
-    return [replace(claim, data=name) for claim in claims]
+    return [replace(claim, data=TITLES.get(name, name)) for claim in claims]
 
 
 def f1(record: RunRecord) -> float:

@@ -11,7 +11,7 @@ from experiments.rows import Row
 from experiments.sigmoid_bottleneck import arrangements, facts, radii, speed, variants, widths
 from experiments.sigmoid_bottleneck.grid import BANDS, BEYOND, PATIENCE, TOPK, share
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
-from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, MOST_SETS, TASKS, TERMS, WIDTHS, Task
+from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, MOST_SETS, TASKS, TERMS, TITLES, WIDTHS, Task
 from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
@@ -37,13 +37,15 @@ def write(
         record for heads in found.values() for widths in heads.values() for some in widths.values() for record in some
     ]
     varied = [run for runs in variant_runs.values() for run in runs]
-    missing = [f"Figure 5 on {name}: {text}" for name, text in _coverage(found).items() if text] + list(OPEN)
+    missing = [f"Figure 5 on {TASKS[name].title}: {text}" for name, text in _coverage(found).items() if text] + list(
+        OPEN
+    )
     grid_claims = [claim for name in TASKS for claim in claims_of(name, found.get(name, {}))]
     claims = [*grid_claims, *_radius_claims(rows), *variants.claims(variant_runs, plain, stored)]
     small = as_facts(_theory())
     parts = {
         "digest": digest(claims),
-        "facts": facts_line(small),
+        "facts": facts_line(small, "that the paper proves, or that its code's tests assert,"),
         "claims": claim_table([*claims, *small]),
         "widths": widths.section(needed, "pictures/sigmoid_bottleneck_widths.png"),
         "variants": variants.section(variant_runs, plain),
@@ -198,7 +200,7 @@ def _figure5(found: Results) -> str:
             _line(f"{head}, d = {width}", runs) for head in HEADS for width, runs in sorted(heads.get(head, {}).items())
         ]
         picture = f"![{name}](pictures/sigmoid_bottleneck_{name}.png)"
-        parts += [f"### {name}", "", about, "", picture, "", table(columns, lines)]
+        parts += [f"### {TITLES.get(name, name)}", "", about, "", picture, "", table(columns, lines)]
     return "\n".join(parts) or "No run is stored yet."
 
 
@@ -210,7 +212,7 @@ def _verification(found: Results) -> str:
             runs = found.get(name, {}).get(head, {})
             if runs:
                 cells = [f"{statistics.fmean(map(_milliseconds, runs[d])):.2f}" if d in runs else "–" for d in WIDTHS]
-                lines.append([f"{name}, {head}", _some_run(found[name]).data["labels"], *cells])
+                lines.append([f"{TASKS[name].title}, {head}", _some_run(found[name]).data["labels"], *cells])
     return table(["data, head", "labels n", *(f"d = {d}" for d in WIDTHS)], lines) if lines else "Not run yet."
 
 

@@ -55,6 +55,11 @@ class Task:
     every: bool = False
     sets: int = MOST_SETS
 
+    @property
+    def title(self) -> str:
+        """Its name for readers."""
+        return TITLES.get(self.name, self.name)
+
     def dataset(self) -> Dataset:
         """Return the examples; labels that few have are left out, and every label is in the training and test part."""
         if self.name == "generated":
@@ -102,7 +107,6 @@ TASKS = {
         *("mesh_pubmed_sentences", 25, 10),
         least=10,
         compared=WITH_START,
-        most=4000,
         source="mesh_pubmed",
         texts="sentences",
     ),
@@ -118,6 +122,11 @@ TASKS = {
         encoder={"kind": "cnn", **CNN},
     ),
     "mesh_pubmed_all": Task("mesh_pubmed_all", 29, 10, compared=WITH_START, source="mesh_pubmed", every=True),
+}
+TITLES = {  # what is read instead of a name
+    "mesh_pubmed_sentences": "mesh_pubmed (sentence encoder)",
+    "mesh_pubmed_cnn": "mesh_pubmed (CNN)",
+    "mesh_pubmed_all": "mesh_pubmed (all labels)",
 }
 SMOKE = Task("generated", 3, 2, widths=(4,), seeds=(0,), epochs=1, hidden=128)
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from experiments.pages import Claim
+from experiments.sparsemax.maps import distance_from_huber
 from labelproof.activations import sparsemax
 from labelproof.losses import SparsemaxLoss
 
@@ -27,7 +28,14 @@ def claims() -> list[Claim]:
         _near("the gradient of the loss is sparsemax(z) − q", _gradient(scores, generator)),
         _near("the loss is convex (midpoints of random pairs)", _convex(scores, generator)),
         _near("the loss is 0 just where the right label leads by at least 1", _zero(scores)),
+        _huber(),
     ]
+
+
+def _huber() -> Claim:
+    deviation = distance_from_huber()
+    said = "to 12 digits" if deviation < CLOSE else f"off by up to {deviation:.1e}"
+    return Claim.judged("the binary sparsemax loss is the modified Huber loss", "yes", said, deviation < CLOSE)
 
 
 def _near(text: str, deviation: float, rows: int = ROWS) -> Claim:
