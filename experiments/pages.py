@@ -86,14 +86,20 @@ def facts_line(facts: Sequence[Claim], which: str) -> str:
     )
 
 
-def provenance(runs: Sequence[Any], command: str, repeated: Sequence[dict[str, Any]] = ()) -> str:
+def provenance(
+    runs: Sequence[Any], command: str, repeated: Sequence[dict[str, Any]] = (), parts: Sequence[str] = ()
+) -> str:
     """Say by which command, code and packages the runs were made, how long they took, and whether some were repeated.
 
     ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows; ``repeated`` are rows of
-    `experiments.repeat`.
+    `experiments.repeat`; ``parts`` are those that the command can run alone.
     """
     pairs = [(_of(run, "code"), _of(run, "seconds")) for run in runs]
-    lines = [f"`{command}` runs what is missing; stored results are not computed again.", ""]
+    lines = [f"`{command}` runs what is missing; stored results are not computed again."]
+    if parts:
+        lines[0] += f" `{command} --only PART` runs one part: {', '.join(parts)}."
+    lines += ["Data sets are read from the folder that the environment variable `LABELPROOF_DATA` names", ""]
+    lines[-2] += " ([formats](../data.md))."
     if pairs:
         minutes = f"{sum(s for _, s in pairs) / 60:.0f} minutes in total on one core of a busy machine"
         lines += [f"{len(pairs)} stored runs, {minutes}, made with:", ""]

@@ -35,8 +35,8 @@ ANSWERS = {  # numbers in braces stand for how often the main claims hold, in th
     "sigmoid_bottleneck": (
         "With 25 features a plain layer can never predict some of the label sets of the test data on {0} data sets,\n"
         "with every number below 200 on {1}; the DFT head can predict (nearly) all of them on {2}. It has a better\n"
-        "F1@k than the plain layer on {3}, than a plain layer that starts the training as the DFT head does on {4}, and\n"
-        "than one that has as many features besides on {5}."
+        "F1@k than the plain layer on {3}, than a plain layer that starts the training as the DFT head does on {4},\n"
+        "and than one that has as many features besides on {5}."
     ),
     "sparsemax": (
         "Sparsemax estimates the label proportions of long documents better for {0} kinds of mixtures. The loss that\n"

@@ -50,6 +50,7 @@ def main(words: list[str] | None = None) -> None:
         read_rows(stored),
         read_rows(timed),
         read_rows(places.results / "repeated.jsonl"),
+        PARTS,
     )
     write_summary(places.page.parent)
 

@@ -30,6 +30,7 @@ def write(
     stored: list[Row],
     timed: list[Row],
     repeated: list[Row],
+    parts_of_run: tuple[str, ...],
 ) -> None:
     """Write the page."""
     plain = found.get(variants.TASK, {}).get("dft", {}).get(variants.WIDTH, [])
@@ -65,7 +66,9 @@ def write(
         "verification": _verification(found),
         "missing": "\n".join(f"- {line}" for line in missing),
         "speed": speed.section(timed, found),
-        "provenance": provenance([*rows, *stored, *timed, *records, *width_runs, *varied], COMMAND, repeated),
+        "provenance": provenance(
+            [*rows, *stored, *timed, *records, *width_runs, *varied], COMMAND, repeated, parts_of_run
+        ),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 

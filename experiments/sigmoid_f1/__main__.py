@@ -48,6 +48,7 @@ def main(words: list[str] | None = None) -> None:
         read_rows(files["faults"]),
         read_rows(files["times"]),
         read_rows(files["repeated"]),
+        PARTS,
     )
     write_summary(places.page.parent)
 

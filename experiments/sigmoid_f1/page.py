@@ -41,6 +41,7 @@ def write(
     faulty: list[Row],
     times: list[Row],
     repeated: list[Row],
+    parts_of_run: tuple[str, ...],
 ) -> None:
     """Write the page; of all that is ``stored`` about losses, ``runs`` have the better learning rate."""
     claims = claims_of(runs, heat, rows, times)
@@ -60,7 +61,7 @@ def write(
         "published": _published(rows),
         "faults": faults.section(faulty),
         "missing": "\n".join(f"- {line}" for line in _missing(runs, heat, batches, rows, faulty)),
-        "provenance": provenance([*stored, *heat, *batches, *rows, *faulty, *times], COMMAND, repeated),
+        "provenance": provenance([*stored, *heat, *batches, *rows, *faulty, *times], COMMAND, repeated, parts_of_run),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 

@@ -35,7 +35,7 @@ def main(words: list[str] | None = None) -> None:
     frequent = {row["setting"]["data"]: row["result"]["accuracy"] for row in read_rows(majority)}
     runs = [*read_records(table), *read_records(pairs)]
     repeated = read_rows(places.results / "repeated.jsonl")
-    page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs, repeated)
+    page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs, repeated, PARTS)
     write_summary(places.page.parent)
 
 

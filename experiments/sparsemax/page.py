@@ -23,6 +23,7 @@ def write(
     frequent: dict[str, float],
     records: list[RunRecord],
     repeated: list[Row],
+    parts_of_run: tuple[str, ...],
 ) -> None:
     """Write the page."""
     claims = [*_claims(rows, tuned), *_attention_claims(attention, frequent)]
@@ -39,7 +40,7 @@ def write(
         "attention": "\n".join(_attention(name, runs, frequent.get(name)) for name, runs in attention.items())
         or "Not run yet.",
         "missing": "\n".join(f"- {line}" for line in _missing(rows, tuned, attention)),
-        "provenance": provenance([*rows, *records], COMMAND, repeated),
+        "provenance": provenance([*rows, *records], COMMAND, repeated, parts_of_run),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
