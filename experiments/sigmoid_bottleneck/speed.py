@@ -59,7 +59,7 @@ def section(rows: list[Row], found: dict[str, Heads]) -> str:
         reached = {head: _epochs(runs["bottleneck"], some) for head, some in runs.items()}
         if not all(runs.values()):
             continue
-        epochs = [_said(some, 0) for some in reached.values()]
+        epochs = [_said(some, 1) for some in reached.values()]
         seconds = [
             _said([None if one is None else one * cost[name, width, head] for one in some], 1)
             for head, some in reached.items()

@@ -26,7 +26,7 @@ LOSSES: dict[str, dict[str, Any]] = {
     "sparsemax": {"loss.kind": "sparsemax", "decision.kind": "sparsemax-support"},
 }
 # micro-F1 and macro-F1 (the harmonic one) in per cent, as remembered: we do not hold the paper's tables
-REMEMBERED = {
+REMEMBERED: dict[str, tuple[tuple[float, float], ...]] = {
     "scene": ((70.96, 72.95), (74.01, 75.03), (73.45, 74.57)),
     "emotions": ((66.75, 68.56), (67.34, 67.51), (66.38, 66.07)),
     "birds": ((45.78, 33.77), (48.67, 37.06), (49.44, 39.13)),
@@ -34,7 +34,9 @@ REMEMBERED = {
     "reuters21578": ((81.19, 60.02), (79.47, 56.30), (80.00, 61.27)),
 }
 STANDS_FOR = {"reuters21578": "RCV1"}  # the paper's data where ours are others
-SETS = ("scene", "emotions", "birds", "cal500", "reuters21578")
+LABELLED = "birds_labelled"  # the examples of birds that have a label
+REMEMBERED[LABELLED] = REMEMBERED["birds"]
+SETS = ("scene", "emotions", "birds", LABELLED, "cal500", "reuters21578")
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,9 @@ def dataset(name: str) -> Dataset:
     """Return the examples; of texts, a share of the training part."""
     if name == "generated":
         return topic_data(120, 6, 40, cardinality=1.5, seed=1)
-    data = lp.load_dataset(name)
+    data = lp.load_dataset("birds" if name == LABELLED else name)
+    if name == LABELLED:
+        return data.select(np.flatnonzero(np.diff(data.labels.indptr)))
     if data.texts is None:
         return data
     order, is_training = np.random.default_rng(0).permutation(len(data)), np.asarray(data.split) == "train"

@@ -168,6 +168,48 @@ def test_claims_can_be_read_from_a_page_and_are_gathered_by_their_text(tmp_path)
     assert pages.digest(claims).splitlines()[2:] == ["| it works | birds | bees |  |", "| it is known | yes |  |  |"]
 
 
+@pytest.mark.parametrize("name", ["sigmoid_bottleneck", "sparsemax"])
+def test_what_the_papers_prove_is_confirmed(name):
+    facts = import_module(f"experiments.{name}.facts").claims()
+    assert len(facts) >= 9
+    assert [one for one in facts if one.holds != "holds"] == []
+
+
+def test_facts_are_counted_apart_from_claims_about_data(tmp_path):
+    pages, summary = (import_module(f"experiments.{name}") for name in ("pages", "summary"))
+    facts = pages.as_facts([pages.Claim("a theorem", "yes", "yes", "holds"), pages.Claim("b", "1", "2", pages.NOT_RUN)])
+    assert [pages.is_fact(one) for one in facts] == [True, True]
+    assert "2 facts of ours were tried on small examples:\n1 hold" in pages.facts_line(facts, "of ours")
+    claims = [
+        pages.Claim(text, "yes", "1", verdict, 3, data)
+        for text in summary.MAIN["sigmoid_f1"]
+        for data, verdict in (("birds", "holds"), ("bees", "undecided"), ("bats", pages.NOT_RUN))
+    ]
+    (tmp_path / "sigmoid_f1.md").write_text(f"\n## Claims\n\n{pages.claim_table([*claims, *facts])}")
+    assert "the best of five losses on 1 of 2 data sets" in summary.answer(tmp_path / "sigmoid_f1.md", "sigmoid_f1")
+    summary.write_summary(tmp_path)
+    line = next(row for row in (tmp_path / "README.md").read_text().splitlines() if "[sigmoid_f1]" in row)
+    assert [cell.strip() for cell in line.split("|")[2:-1]] == ["3", "0", "3", "3", "1 of 2"]
+
+
+def test_time_to_the_best_f1_counts_epochs_and_names_runs_that_never_get_there():
+    speed = import_module("experiments.sigmoid_bottleneck.speed")
+
+    def runs(*histories):
+        return [RunRecord({}, i, {}, {}, {}, measured={"epochs": some}) for i, some in enumerate(histories)]
+
+    heads = {
+        "bottleneck": {25: runs([0.1, 0.3, 0.2], [0.1, 0.2, 0.4])},
+        "dft": {25: runs([0.3, 0.4], [0.1, 0.2])},
+        "bottleneck, k/n start": {25: runs([0.1, 0.2], [0.2, 0.3])},
+    }
+    rows = [
+        {"setting": {"data": "birds", "width": 25, "head": head}, "result": {"epoch seconds": 2.0}} for head in heads
+    ]
+    line = speed.section(rows, {"birds": heads}).splitlines()[2]
+    assert line == "| birds, d = 25 | 2.5 | 1.0 (1 of 2 never) | never | 5.0 | 2.0 (1 of 2 never) | never |"
+
+
 def test_the_summary_wants_its_main_claims(tmp_path):
     pages, summary = (import_module(f"experiments.{name}") for name in ("pages", "summary"))
     claims = pages.claim_table([pages.Claim("another", "–", "1", "holds")])
