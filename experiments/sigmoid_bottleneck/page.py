@@ -196,6 +196,8 @@ def _figure5(found: Results) -> str:
         heads = found[name]
         some = _some_run(heads)
         about = f"{some.data['examples']:,} examples{_about(TASKS.get(name))}, {some.data['labels']:,} labels."
+        if name in TASKS:
+            about += f" The DFT head has k = {TASKS[name].k}, and F1@k is F1@{TASKS[name].at}."
         about += _verified(name, heads)
         columns = ["head", "seeds", "% can be predicted", "% top k", "% beyond k", "F1@k"]
         columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "verification, CPU s"]
@@ -230,7 +232,7 @@ def _about(task: Task | None) -> str:
         return ""
     texts = {
         "sentences": "texts as 384 features of a frozen sentence encoder",
-        "cnn": f"texts through a convolution with {CNN['maps']} maps over {CNN['max_tokens']} words, learned",
+        "cnn": f"the first {CNN['max_tokens']} words through a learned convolution with {CNN['maps']} maps",
     }
     said = [" chosen at random, for time"] if task.most else []
     said += [f" with {texts[task.texts]}"] if task.texts in texts else []

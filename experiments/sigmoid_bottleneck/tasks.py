@@ -26,7 +26,7 @@ HEADS = (
 )
 MOST_SETS = 1000  # distinct test sets that are verified
 TERMS = 5000  # the most frequent words of texts
-CNN = {"dim": 100, "maps": 200, "kernel": 4, "dropout": 0.2, "max_tokens": 100, "max_words": TERMS}
+CNN = {"dim": 64, "maps": 200, "kernel": 4, "dropout": 0.2, "max_tokens": 64, "max_words": TERMS}
 
 
 @dataclass(frozen=True)
