@@ -50,8 +50,8 @@ ANSWERS = {  # numbers in braces stand for how often the main claims hold, in th
 }
 
 
-def write_summary(folder: Path) -> None:
-    """Write the summary of the pages that are in a folder."""
+def write_summary(folder: Path, written: str | None = None) -> None:
+    """Write the summary of the pages that are in a folder; one of them was just written, others may be older."""
     lines = []
     for name, text in PAPERS.items():
         page = folder / f"{name}.md"
@@ -62,8 +62,13 @@ def write_summary(folder: Path) -> None:
         confirmed = f"{sum(one.holds == 'holds' for one in facts)} of {len(facts)}" if facts else "–"
         lines.append([f"{link}: {text}", *(counts[verdict] for verdict in VERDICTS), confirmed])
     parts = {"papers": table(["paper and its claim", *VERDICTS, "proven facts confirmed"], lines)}
-    parts |= {name: main_claims(folder / f"{name}.md", name) for name in PAPERS}
-    parts |= {f"{name}_answer": answer(folder / f"{name}.md", name) for name in PAPERS}
+    for name in PAPERS:
+        page = folder / f"{name}.md"
+        if name != written and page.exists() and unknown_claims(page, name):
+            texts = [f"Its page is older than this summary: run `python -m experiments.{name} --only`.", ""]
+        else:
+            texts = [answer(page, name), main_claims(page, name)]
+        parts |= dict(zip((f"{name}_answer", name), texts, strict=True))
     write_page(folder / "README.md", Path(__file__).with_name("summary.md"), parts)
 
 
@@ -71,11 +76,15 @@ def main_claims(page: Path, name: str) -> str:
     """Return for which data the main claims of a paper hold."""
     if not page.exists():
         return "Not run yet."
-    claims = read_claims(page)
-    unknown = set(MAIN[name]) - {one.claim for one in claims}
+    claims, unknown = read_claims(page), unknown_claims(page, name)
     if unknown:
         raise ValueError(f"{page.name} must have the main claims among its own, got none of {sorted(unknown)}")
     return digest(one for text in MAIN[name] for one in claims if one.claim == text)
+
+
+def unknown_claims(page: Path, name: str) -> set[str]:
+    """Return the main claims of a paper that its page does not have."""
+    return set(MAIN[name]) - {one.claim for one in read_claims(page)}
 
 
 def answer(page: Path, name: str) -> str:

@@ -52,7 +52,7 @@ def main(words: list[str] | None = None) -> None:
         read_rows(places.results / "repeated.jsonl"),
         PARTS,
     )
-    write_summary(places.page.parent)
+    write_summary(places.page.parent, "sigmoid_bottleneck")
 
 
 if __name__ == "__main__":

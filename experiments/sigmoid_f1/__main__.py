@@ -50,7 +50,7 @@ def main(words: list[str] | None = None) -> None:
         read_rows(files["repeated"]),
         PARTS,
     )
-    write_summary(places.page.parent)
+    write_summary(places.page.parent, "sigmoid_f1")
 
 
 if __name__ == "__main__":

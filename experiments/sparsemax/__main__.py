@@ -36,7 +36,7 @@ def main(words: list[str] | None = None) -> None:
     runs = [*read_records(table), *read_records(pairs)]
     repeated = read_rows(places.results / "repeated.jsonl")
     page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs, repeated, PARTS)
-    write_summary(places.page.parent)
+    write_summary(places.page.parent, "sparsemax")
 
 
 if __name__ == "__main__":

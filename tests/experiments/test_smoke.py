@@ -216,6 +216,12 @@ def test_the_summary_wants_its_main_claims(tmp_path):
     (tmp_path / "sparsemax.md").write_text(f"\n## Claims\n\n{claims}")
     with pytest.raises(ValueError, match=r"sparsemax.md must have the main claims among its own, got none of"):
         summary.main_claims(tmp_path / "sparsemax.md", "sparsemax")
+    with pytest.raises(ValueError, match="must have the main claims"):
+        summary.write_summary(tmp_path, "sparsemax")
+    summary.write_summary(tmp_path, "sigmoid_f1")  # another page was written: this one is older than the code
+    assert (
+        "older than this summary: run `python -m experiments.sparsemax --only`" in (tmp_path / "README.md").read_text()
+    )
 
 
 def test_tasks_say_which_heads_and_labels_they_compare():
