@@ -165,7 +165,7 @@ def test_claims_can_be_read_from_a_page_and_are_gathered_by_their_text(tmp_path)
         f"## In short\n\n## Claims\n\n{pages.claim_table(claims)}\n\n## Other\n\n| a | b |\n"
     )
     assert pages.read_claims(tmp_path / "page.md") == claims
-    assert pages.digest(claims).splitlines()[2:] == ["| it works | birds | bees |  |", "| it is known | yes |  |  |"]
+    assert pages.digest(claims).splitlines()[2:] == ["| it works | birds | bees |  |", "| it is known | ● |  |  |"]
 
 
 @pytest.mark.parametrize("name", ["sigmoid_bottleneck", "sparsemax"])
