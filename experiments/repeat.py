@@ -14,14 +14,15 @@ from experiments.sigmoid_bottleneck import grid as bottleneck
 from experiments.sigmoid_bottleneck import tasks as bottleneck_tasks
 from experiments.sigmoid_f1 import grid as losses
 from experiments.sigmoid_f1 import tasks as losses_tasks
+from experiments.sparsemax import benchmark, inference
 from labelproof.training import RunRecord, read_records, sweep
 
-FILES = {"sigmoid_bottleneck": "grid", "sigmoid_f1": "losses"}
+FILES = {"sigmoid_bottleneck": ("grid",), "sigmoid_f1": ("losses",), "sparsemax": ("benchmark", "inference")}
 
 
 def repeat(name: str, results: Path, n_runs: int, data: str | None = None) -> list[Row]:
     """Train some stored runs again, chosen at random, of one data set or of all; store what differs and return it."""
-    records = read_records(results / f"{FILES[name]}.jsonl")
+    records = [record for file in FILES[name] for record in read_records(results / f"{file}.jsonl")]
     records = [record for record in records if data in (None, record.config["data"]["path"])]
     chosen = [records[i] for i in np.random.default_rng(len(records)).permutation(len(records))[:n_runs]]
     by_key = {record.key: record for record in chosen}
@@ -37,11 +38,18 @@ def repeat(name: str, results: Path, n_runs: int, data: str | None = None) -> li
 def again(name: str, record: RunRecord) -> RunRecord:
     """Train what a record says, on the data that the experiment makes anew."""
     task_name = record.config["data"]["path"]
-    if name == "sigmoid_bottleneck":
+    options: dict[str, Any]
+    if name == "sparsemax" and record.config["encoder"]["kind"] == "pair":
+        data, config = inference.dataset(task_name), inference.configuration(task_name)
+        options = {"metrics": inference.METRICS, "measure": partial(inference.attended, test=data.part("test"))}
+    elif name == "sparsemax":
+        data = benchmark.dataset(task_name)
+        config = benchmark.configuration(task_name, data, iterations=record.config["trainer"]["epochs"])
+        options = {"metrics": benchmark.METRICS}
+    elif name == "sigmoid_bottleneck":
         task = {**bottleneck_tasks.TASKS, "generated": bottleneck_tasks.SMOKE}[task_name]
         data, config = task.dataset(), bottleneck.configuration(task)
-        options: dict[str, Any] = {"metrics": bottleneck.METRICS}
-        options["measure"] = partial(bottleneck.measured, data=data, task=task)
+        options = {"metrics": bottleneck.METRICS, "measure": partial(bottleneck.measured, data=data, task=task)}
     else:
         other = {**losses_tasks.TASKS, "generated": losses_tasks.SMOKE}[task_name]
         data, config = other.dataset(), losses.configuration(other)

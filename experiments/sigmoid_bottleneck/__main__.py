@@ -2,18 +2,19 @@
 
 from experiments.options import Places, parsed
 from experiments.rows import read_rows
-from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii, tasks, variants, widths
+from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii, speed, tasks, variants, widths
 from experiments.summary import write_summary
+from labelproof.training import read_records
 
-PARTS = ("arrangements", "radii", "stored", *tasks.TASKS, "variants", "widths")
+PARTS = ("arrangements", "radii", "stored", *tasks.TASKS, "variants", "widths", "speed")
 
 
 def main(words: list[str] | None = None) -> None:
     """Run the parts that are asked for, then write the page from all that is stored."""
     options = parsed("sigmoid_bottleneck", PARTS, words)
     places = Places("sigmoid_bottleneck", options.out)
-    regions, runs, wide, varied, stored = (
-        places.results / f"{name}.jsonl" for name in ("radii", "grid", "widths", "variants", "stored")
+    regions, runs, wide, varied, stored, timed = (
+        places.results / f"{name}.jsonl" for name in ("radii", "grid", "widths", "variants", "stored", "speed")
     )
     if "arrangements" in options.only:
         arrangements.draw_counts(places.picture("counts"))
@@ -30,6 +31,8 @@ def main(words: list[str] | None = None) -> None:
         variants.run(varied, smoke=options.smoke)
     if "widths" in options.only:
         widths.run(wide, smoke=options.smoke)
+    if "speed" in options.only:
+        speed.run(timed, smoke=options.smoke)
     rows, found, needed = read_rows(regions), grid.results(runs), widths.needed(wide)
     if len(needed) > 2:
         widths.draw(needed, places.picture("widths"))
@@ -42,11 +45,14 @@ def main(words: list[str] | None = None) -> None:
         rows,
         found,
         needed,
+        read_records(wide),
         variants.results(varied),
         read_rows(stored),
+        read_rows(timed),
         read_rows(places.results / "repeated.jsonl"),
+        PARTS,
     )
-    write_summary(places.page.parent)
+    write_summary(places.page.parent, "sigmoid_bottleneck")
 
 
 if __name__ == "__main__":

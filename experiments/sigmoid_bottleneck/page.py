@@ -6,12 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from experiments.pages import NOT_RUN, Claim, claim_table, digest, provenance, table, write_page
+from experiments.pages import NOT_RUN, Claim, as_facts, claim_table, digest, facts_line, provenance, table, write_page
 from experiments.rows import Row
-from experiments.sigmoid_bottleneck import arrangements, radii, variants, widths
+from experiments.sigmoid_bottleneck import arrangements, facts, radii, speed, variants, widths
 from experiments.sigmoid_bottleneck.grid import BANDS, BEYOND, PATIENCE, TOPK, share
 from experiments.sigmoid_bottleneck.grid_claims import claims_of, f1, of
-from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, MOST_SETS, TASKS, TERMS, WIDTHS, Task
+from experiments.sigmoid_bottleneck.tasks import CNN, HEADS, MOST_SETS, TASKS, TERMS, TITLES, WIDTHS, Task
 from experiments.verdicts import RULE, seen, spread_text
 from labelproof.training import RunRecord
 
@@ -25,21 +25,29 @@ def write(
     rows: list[Row],
     found: Results,
     needed: list[widths.Needed],
+    width_runs: list[RunRecord],
     variant_runs: dict[str, list[RunRecord]],
     stored: list[Row],
+    timed: list[Row],
     repeated: list[Row],
+    parts_of_run: tuple[str, ...],
 ) -> None:
     """Write the page."""
     plain = found.get(variants.TASK, {}).get("dft", {}).get(variants.WIDTH, [])
     records = [
         record for heads in found.values() for widths in heads.values() for some in widths.values() for record in some
     ]
-    missing = [f"Figure 5 on {name}: {text}" for name, text in _coverage(found).items() if text] + list(OPEN)
+    varied = [run for runs in variant_runs.values() for run in runs]
+    missing = [f"Figure 5 on {TASKS[name].title}: {text}" for name, text in _coverage(found).items() if text] + list(
+        OPEN
+    )
     grid_claims = [claim for name in TASKS for claim in claims_of(name, found.get(name, {}))]
-    claims = [*_small_claims(rows), *grid_claims, *variants.claims(variant_runs, plain, stored)]
+    claims = [*grid_claims, *_radius_claims(rows), *variants.claims(variant_runs, plain, stored)]
+    small = as_facts(_theory())
     parts = {
         "digest": digest(claims),
-        "claims": claim_table(claims),
+        "facts": facts_line(small, "that the paper proves, or that its code's tests assert,"),
+        "claims": claim_table([*claims, *small]),
         "widths": widths.section(needed, "pictures/sigmoid_bottleneck_widths.png"),
         "variants": variants.section(variant_runs, plain),
         "stored": variants.stored_section(stored),
@@ -57,14 +65,15 @@ def write(
         "figure5": _figure5(found),
         "verification": _verification(found),
         "missing": "\n".join(f"- {line}" for line in missing),
+        "speed": speed.section(timed, found),
         "provenance": provenance(
-            [*rows, *stored, *records, *(run for runs in variant_runs.values() for run in runs)], COMMAND, repeated
+            [*rows, *stored, *timed, *records, *width_runs, *varied], COMMAND, repeated, parts_of_run
         ),
     }
     write_page(path, Path(__file__).with_name("page.md"), parts)
 
 
-def _small_claims(rows: list[Row]) -> list[Claim]:
+def _theory() -> list[Claim]:
     counted, differing = arrangements.alternation_agrees()
     half = dict(arrangements.count_table())[500]
     text = "Cover's count: at d = n/2, half of all label sets can be predicted"
@@ -88,7 +97,11 @@ def _small_claims(rows: list[Row]) -> list[Claim]:
         claims.append(replace(Claim.judged(text, str(paper), str(count), count == paper), data=name))
     can, whole = arrangements.few_active()
     text = "with d = 2k + 1 DFT columns every set of up to k labels can be predicted (n = 12, k = 2, as stored)"
-    claims.append(Claim.judged(text, "all", f"{can} of {whole}", can == whole))
+    return [*claims, Claim.judged(text, "all", f"{can} of {whole}", can == whole), *facts.claims()]
+
+
+def _radius_claims(rows: list[Row]) -> list[Claim]:
+    claims = []
     sizes = sorted({row["setting"]["n"] for row in rows})
     for k in sorted({row["setting"]["k"] for row in rows}):
         alone = [radii.mean_log(rows, "first percentile", layer="dft", k=k, n=n) for n in sizes]
@@ -183,14 +196,16 @@ def _figure5(found: Results) -> str:
         heads = found[name]
         some = _some_run(heads)
         about = f"{some.data['examples']:,} examples{_about(TASKS.get(name))}, {some.data['labels']:,} labels."
+        if name in TASKS:
+            about += f" The DFT head has k = {TASKS[name].k}, and F1@k is F1@{TASKS[name].at}."
         about += _verified(name, heads)
         columns = ["head", "seeds", "% can be predicted", "% top k", "% beyond k", "F1@k"]
-        columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "seconds", "of verification"]
+        columns += [f"AP, {band}" for band in BANDS] + ["parameters", "epochs", "verification, CPU s"]
         lines = [
             _line(f"{head}, d = {width}", runs) for head in HEADS for width, runs in sorted(heads.get(head, {}).items())
         ]
         picture = f"![{name}](pictures/sigmoid_bottleneck_{name}.png)"
-        parts += [f"### {name}", "", about, "", picture, "", table(columns, lines)]
+        parts += [f"### {TITLES.get(name, name)}", "", about, "", picture, "", table(columns, lines)]
     return "\n".join(parts) or "No run is stored yet."
 
 
@@ -202,7 +217,7 @@ def _verification(found: Results) -> str:
             runs = found.get(name, {}).get(head, {})
             if runs:
                 cells = [f"{statistics.fmean(map(_milliseconds, runs[d])):.2f}" if d in runs else "–" for d in WIDTHS]
-                lines.append([f"{name}, {head}", _some_run(found[name]).data["labels"], *cells])
+                lines.append([f"{TASKS[name].title}, {head}", _some_run(found[name]).data["labels"], *cells])
     return table(["data, head", "labels n", *(f"d = {d}" for d in WIDTHS)], lines) if lines else "Not run yet."
 
 
@@ -217,7 +232,7 @@ def _about(task: Task | None) -> str:
         return ""
     texts = {
         "sentences": "texts as 384 features of a frozen sentence encoder",
-        "cnn": f"texts through a convolution with {CNN['maps']} maps over {CNN['max_tokens']} words, learned",
+        "cnn": f"the first {CNN['max_tokens']} words through a learned convolution with {CNN['maps']} maps",
     }
     said = [" chosen at random, for time"] if task.most else []
     said += [f" with {texts[task.texts]}"] if task.texts in texts else []
@@ -252,6 +267,5 @@ def _line(title: str, runs: list[RunRecord]) -> list[Any]:
         *(f"{statistics.fmean(one.measured['average precision'][band] for one in runs):.4f}" for band in BANDS),
         f"{runs[0].parameters:,}",
         f"{statistics.fmean(one.epochs for one in runs):.0f}",
-        f"{statistics.fmean(one.seconds for one in runs):.0f}",
         f"{statistics.fmean(one.measured['verification seconds'] for one in runs):.1f}",
     ]

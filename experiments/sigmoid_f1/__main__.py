@@ -40,6 +40,7 @@ def main(words: list[str] | None = None) -> None:
         pictures.draw_heat(heat, places.picture("heat"))
     page.write(
         places.page,
+        read_records(files["losses"]),
         runs,
         heat,
         read_records(files["batches"]),
@@ -47,8 +48,9 @@ def main(words: list[str] | None = None) -> None:
         read_rows(files["faults"]),
         read_rows(files["times"]),
         read_rows(files["repeated"]),
+        PARTS,
     )
-    write_summary(places.page.parent)
+    write_summary(places.page.parent, "sigmoid_f1")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The pictures: three ways to count, box plots of the losses, and the map over beta and eta."""
 
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,21 @@ def draw_boxes(losses: dict[str, list[RunRecord]], path: Path, title: str) -> No
     save_figure(figure, path)
 
 
+def heat_scores(records: list[RunRecord]) -> dict[tuple[float, float], float]:
+    """Return the weighted F1 at the threshold ½ by beta and eta, mean over the seeds that did not diverge."""
+    found: dict[tuple[float, float], list[float]] = {}
+    for record in records:
+        if record.failure is None:
+            pair = record.changes["loss.beta"], record.changes["loss.eta"]
+            found.setdefault(pair, []).append(record.measured["at .5"]["weighted-f1"])
+    return {pair: statistics.fmean(some) for pair, some in found.items()}
+
+
 def draw_heat(records: list[RunRecord], path: Path) -> None:
     """Draw the weighted F1 at the threshold ½ over beta and eta."""
     table = np.full((len(ETAS), len(BETAS)), np.nan)
-    for record in records:
-        place = ETAS.index(record.changes["loss.eta"]), BETAS.index(record.changes["loss.beta"])
-        table[place] = record.measured["at .5"]["weighted-f1"] if record.failure is None else np.nan
+    for (beta, eta), score in heat_scores(records).items():
+        table[ETAS.index(eta), BETAS.index(beta)] = score
     figure = new_figure(5.4, 3.6)
     axes = figure.subplots()
     image = axes.imshow(table, cmap="Blues", aspect="auto")

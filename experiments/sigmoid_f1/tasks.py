@@ -59,7 +59,7 @@ TASKS = {
     "chemical_exposure": Task("chemical_exposure", least=10, epochs=100),
     "reuters21578": Task("reuters21578", least=10, epochs=60, most=4000, texts="words"),
     "arxiv": Task("arxiv", least=10, epochs=60, most=4000, texts="words"),
-    "digits": Task("digits", least=10, epochs=60, most=2000, encoder={"hidden": 128}, seeds=3),
+    "digits": Task("digits", least=10, epochs=60, most=2000, encoder={"hidden": 128}),
     "digits_cnn": Task("digits_cnn", least=10, epochs=60, most=2000),
 }
 SMOKE = Task("generated", least=1, epochs=1)

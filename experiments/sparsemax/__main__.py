@@ -34,8 +34,9 @@ def main(words: list[str] | None = None) -> None:
         inference.draw(runs, places.picture(f"attention_{name}"))
     frequent = {row["setting"]["data"]: row["result"]["accuracy"] for row in read_rows(majority)}
     runs = [*read_records(table), *read_records(pairs)]
-    page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs)
-    write_summary(places.page.parent)
+    repeated = read_rows(places.results / "repeated.jsonl")
+    page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs, repeated, PARTS)
+    write_summary(places.page.parent, "sparsemax")
 
 
 if __name__ == "__main__":

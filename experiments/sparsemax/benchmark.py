@@ -26,7 +26,7 @@ LOSSES: dict[str, dict[str, Any]] = {
     "sparsemax": {"loss.kind": "sparsemax", "decision.kind": "sparsemax-support"},
 }
 # micro-F1 and macro-F1 (the harmonic one) in per cent, as remembered: we do not hold the paper's tables
-REMEMBERED = {
+REMEMBERED: dict[str, tuple[tuple[float, float], ...]] = {
     "scene": ((70.96, 72.95), (74.01, 75.03), (73.45, 74.57)),
     "emotions": ((66.75, 68.56), (67.34, 67.51), (66.38, 66.07)),
     "birds": ((45.78, 33.77), (48.67, 37.06), (49.44, 39.13)),
@@ -34,7 +34,9 @@ REMEMBERED = {
     "reuters21578": ((81.19, 60.02), (79.47, 56.30), (80.00, 61.27)),
 }
 STANDS_FOR = {"reuters21578": "RCV1"}  # the paper's data where ours are others
-SETS = ("scene", "emotions", "birds", "cal500", "reuters21578")
+LABELLED = "birds_labelled"  # the examples of birds that have a label
+REMEMBERED[LABELLED] = REMEMBERED["birds"]
+SETS = ("scene", "emotions", "birds", LABELLED, "cal500", "reuters21578")
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,16 @@ class Tuned:
 
 def run(path: Path, names: tuple[str, ...]) -> None:
     """Train what is missing, seed by seed all data sets, losses and penalties; "generated" is a matter of seconds."""
-    data = {name: _dataset(name) for name in names}
+    data = {name: dataset(name) for name in names}
     for seed in SEEDS[:1] if "generated" in names else SEEDS:
-        for name, dataset in data.items():
+        for name, examples in data.items():
             variants = [
                 {**changes, "trainer.weight_decay": decay}
                 for loss, changes in LOSSES.items()
                 for decay in decays(name, loss)
             ]
-            config = configuration(name, dataset, iterations=10 if name == "generated" else 100)
-            sweep(config, dataset, variants=variants, seeds=(seed,), out=path, metrics=METRICS)
+            config = configuration(name, examples, iterations=10 if name == "generated" else 100)
+            sweep(config, examples, variants=variants, seeds=(seed,), out=path, metrics=METRICS)
 
 
 def decays(name: str, loss: str) -> tuple[float, ...]:
@@ -65,10 +67,13 @@ def decays(name: str, loss: str) -> tuple[float, ...]:
     return {"generated": (1e-3, 1e-1), "reuters21578": TEXT_DECAYS[loss]}.get(name, DECAYS)
 
 
-def _dataset(name: str) -> Dataset:
+def dataset(name: str) -> Dataset:
+    """Return the examples; of texts, a share of the training part."""
     if name == "generated":
         return topic_data(120, 6, 40, cardinality=1.5, seed=1)
-    data = lp.load_dataset(name)
+    data = lp.load_dataset("birds" if name == LABELLED else name)
+    if name == LABELLED:
+        return data.select(np.flatnonzero(np.diff(data.labels.indptr)))
     if data.texts is None:
         return data
     order, is_training = np.random.default_rng(0).permutation(len(data)), np.asarray(data.split) == "train"
@@ -76,14 +81,14 @@ def _dataset(name: str) -> Dataset:
     return data.select(np.sort(kept))
 
 
-def configuration(name: str, dataset: Dataset, *, iterations: int) -> TrainConfig:
+def configuration(name: str, data: Dataset, *, iterations: int) -> TrainConfig:
     """Return the protocol: five folds, standardised features or TF-IDF, L-BFGS; a fifth is the test part if none is."""
     encoder = {"kind": "features", "standardise": True}
-    if dataset.texts is not None:
+    if data.texts is not None:
         encoder = {"kind": "tfidf", "hidden": None, "min_df": 3}
     return TrainConfig.from_dict(
         {
-            "data": {"path": name, "folds": 5, "test": 0.0 if "test" in dataset.parts else 0.2},
+            "data": {"path": name, "folds": 5, "test": 0.0 if "test" in data.parts else 0.2},
             "encoder": encoder,
             "head": {"kind": "linear"},
             "trainer": {"optimizer": "lbfgs", "epochs": iterations},

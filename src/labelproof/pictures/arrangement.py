@@ -194,7 +194,8 @@ def _draw_lines(axes: Any, lines: Floats, names: Sequence[str], box: float) -> N
         start, end = foot + reach[0] * along, foot + reach[1] * along
         axes.plot(*zip(start, end, strict=True), color="0.15", linewidth=1.3)
         axes.annotate("", end + 0.11 * box * normal, end, arrowprops={"arrowstyle": "->", "color": "0.15"})
-        axes.text(*(end + 0.08 * box * along), name, **CENTRED)
+        behind = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}  # balls may pass there
+        axes.text(*(end + 0.09 * box * along - 0.03 * box * normal), name, bbox=behind, zorder=4, **CENTRED)
 
 
 def _reach(foot: Floats, along: Floats, box: float) -> tuple[float, float] | None:
