@@ -138,21 +138,18 @@ def peer(
     case: Case, seconds: float, *, family: str, schemes: Callable[[Dataset, int], Scheme]
 ) -> tuple[Outcome | None, Row]:
     """Fit a scikit-learn classifier, its options and thresholds chosen by a scheme."""
-    if len(case.training) > FAMILIES[family].most_examples:
-        return None, {"cpu": 0.0, "skipped": f"more than {FAMILIES[family].most_examples:,} examples"}
-    if not FAMILIES[family].plans(list(case.material.views)):
-        return None, {"cpu": 0.0, "skipped": "needs dense features"}
-    if seconds <= 0:
+    plans = FAMILIES[family].plans(list(case.material.views), len(case.training))
+    making = sum(case.material.views[view].seconds for view in {plan.view for plan in plans})
+    if seconds <= making:
         return None, {"cpu": 0.0, "skipped": "the peers' time was used up"}
-    most = seconds if family in LINEAR else seconds / 2  # so that the next has time too
     begin = time.process_time()
     try:
-        answer = chosen_answer(FAMILIES[family], case.material, schemes(case.training, case.seed), Clock(most))
+        clock = Clock(seconds - making)
+        answer = chosen_answer(FAMILIES[family], case.material, schemes(case.training, case.seed), clock)
     except OutOfTime as problem:
         return None, {"cpu": time.process_time() - begin, "skipped": str(problem)}
-    used = sum(case.material.views[view].seconds for view in case.material.views)
     row = {"held out": answer.held_out, "chosen": answer.chosen, "notes": answer.notes}
-    return answer.outcome, {"cpu": time.process_time() - begin + used, **row}
+    return answer.outcome, {"cpu": time.process_time() - begin + making, **row}
 
 
 def libmultilabel(case: Case, interpreter: str) -> tuple[Outcome, Row]:
