@@ -13,6 +13,7 @@ __all__ = [
     "LabelSeparator",
     "SplitColumn",
     "TextColumns",
+    "TimeColumn",
     "one_or_many",
 ]
 
@@ -43,6 +44,10 @@ SplitColumn = Annotated[
 ]
 GroupColumn = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Examples of one group stay together.", show_default=False)
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of times: later examples are held out.", show_default=False),
 ]
 LabelSeparator = Annotated[
     str | None,

@@ -15,6 +15,7 @@ from labelproof.cli.data_options import (
     LabelSeparator,
     SplitColumn,
     TextColumns,
+    TimeColumn,
     one_or_many,
 )
 from labelproof.cli.options import AsJson
@@ -51,6 +52,7 @@ def train(
     features: FeatureColumns = None,
     split: SplitColumn = None,
     group: GroupColumn = None,
+    time: TimeColumn = None,
     separator: LabelSeparator = None,
     test: Annotated[float, typer.Option(help="Share to hold out as test part, if there is none.", min=0, max=0.9)] = 0,
     metric: Annotated[
@@ -91,10 +93,7 @@ def train(
         print(TEMPLATE, end="")
         return
     need_all(TRAINING, "labelproof train", "train")
-    if (config is None) == (data is None):
-        raise ValueError(
-            "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"
-        )
+    _require_one_source(config, data)
     if output is None:
         raise ValueError("expected --output with the folder of the run")
     is_sweep = seeds is not None or bool(sweep)
@@ -118,6 +117,7 @@ def train(
                 **{name: one_or_many(value) for name, value in columns.items()},
                 "split": split,
                 "group": group,
+                "time": time,
                 "separator": separator,
                 "test": test,
             },
@@ -154,6 +154,19 @@ def train(
         print_json({"output": str(output), **_summary(fitted)})
     else:
         _print(fitted, output, said)
+
+
+def _require_one_source(config: Path | None, data: str | None) -> None:
+    """Refuse neither data nor a configuration, and both: often it is a second column after an option that takes one."""
+    if config is None and data is None:
+        raise ValueError(
+            "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"
+        )
+    if config is not None and data is not None:
+        raise ValueError(
+            f"expected --data or a configuration, got both ({config}): a configuration names its data by data.path, and "
+            "several columns are named by repeating an option (--features a --features b)"
+        )
 
 
 def _with_predictable(fitted: "Fitted") -> tuple["Fitted", str]:
