@@ -164,8 +164,8 @@ def _require_one_source(config: Path | None, data: str | None) -> None:
         )
     if config is not None and data is not None:
         raise ValueError(
-            f"expected --data or a configuration, got both ({config}): a configuration names its data by data.path, and "
-            "several columns are named by repeating an option (--features a --features b)"
+            f"expected --data or a configuration, got both ({config}): a configuration names its data by data.path, "
+            "and several columns are named by repeating an option (--features a --features b)"
         )
 
 
