@@ -28,7 +28,7 @@ __all__ = ["FAMILIES", "LINEAR", "Clock", "Family", "OutOfTime", "Plan", "View",
 
 ALL = "all"
 SINGULAR, COMPONENTS = "singular", 300  # vectors, for what does not take many sparse columns well
-TREES, TREES_AT_ONCE = 300, 10  # so many are kept at once: leaves hold a number for each label
+TREES, TREES_AT_ONCE = 300, 5  # so many are kept at once: leaves hold a number for each label
 CLIP = 5.0  # standard deviations: without it one outlier costs the linear models of birds ten points
 EPOCHS = (5, 10, 20, 40, 80)
 LARGE = 10_000  # examples, from which on networks take larger batches and half the epochs
@@ -50,7 +50,11 @@ COSTS = {  # the likeliest first, since the grid is cut where time ends
 
 
 class OutOfTime(Exception):  # noqa: N818 - no error: a peer is left out
-    """A fit would take longer than what is left."""
+    """A fit would take longer than what is left: so many seconds more."""
+
+    def __init__(self, seconds: float, left: float) -> None:
+        super().__init__(f"would take {seconds:,.0f} s more, {max(left, 0):,.0f} s are left")
+        self.seconds = seconds
 
 
 class Clock:
@@ -74,7 +78,7 @@ class Clock:
     def need(self, seconds: float) -> None:
         """Raise `OutOfTime` unless so much is left."""
         if seconds > self.left():
-            raise OutOfTime(f"would take {seconds:,.0f} s more, {max(self.left(), 0):,.0f} s are left")
+            raise OutOfTime(seconds, self.left())
 
     def _taken(self) -> float:
         return time.process_time() - self._begin
