@@ -66,13 +66,14 @@ Row = dict[str, Any]
 
 
 class Results:
-    """The last row of every set, seed and method, and the folder of what they answered.
+    """The last row of every set, seed and method (predictions are the first), and the folder of what they answered.
 
     Of a set those seeds count that have every method of the first; without values of (b) it is unfinished.
     """
 
     def __init__(self, rows: list[Row], folder: Path) -> None:
-        last = {(row["set"], row["seed"], row["method"]): row for row in rows}
+        in_order = sorted(rows, key=lambda row: "predicted" not in row)
+        last = {(row["set"], row["seed"], row["method"]): row for row in in_order}
         cases = {(name, seed): {key[2] for key in last if key[:2] == (name, seed)} for name, seed, _ in last}
         whole = {(name, seed) for (name, seed), methods in cases.items() if methods >= cases[name, 0]}
         self._rows = [row for key, row in last.items() if key[:2] in whole]
