@@ -7,7 +7,7 @@ macro-F1 on some at random.
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -140,13 +140,16 @@ def _some_labels(material: Material) -> dict[str, Any]:
 def _tried(
     family: Family, material: Material, scheme: Scheme, some: dict[str, Any] | None, clock: Clock, notes: list[str]
 ) -> list[Trial]:
-    """Try the plans in their order while there is time for another one and for what comes after."""
-    plans, trials = family.plans(list(material.views)), []
-    after = len(METRICS) * scheme.refit_share
-    if some is not None:
-        after = (1 + scheme.refit_share) * material.labels.shape[1] / sum(map(len, some.values()))
+    """Try the plans in their order while there is time for another one and for what comes after.
+
+    All but the first keep half of the time for other families.
+    """
+    plans, trials = family.plans(list(material.views), material.labels.shape[0]), []
     for place, plan in enumerate(plans):
         begin = time.process_time()
+        after = min(place + 1, len(METRICS)) * scheme.refit_share
+        if some is not None:
+            after = (1 + scheme.refit_share) * material.labels.shape[1] / sum(map(len, some.values()))
         try:
             trials += _trials(family, plan, material, scheme, clock, some, after=after)
         except OutOfTime as problem:
@@ -155,7 +158,7 @@ def _tried(
             notes.append(f"{place} of {len(plans)} fits tried: the next {problem}")
             break
         seconds = time.process_time() - begin
-        if place + 1 < len(plans) and seconds * (1 + after) > clock.left():
+        if place + 1 < len(plans) and seconds * (1 + after) > clock.left() - clock.seconds / 2:
             notes.append(f"{place + 1} of {len(plans)} fits tried")
             break
     return trials
@@ -172,14 +175,14 @@ def _trials(
     after: float = 0.0,
 ) -> Iterator[Trial]:
     """Yield a trial for each step of a plan; `after` is the time needed later, in passes over all parts."""
-    view, begin = material.views[plan.view], time.process_time()
+    view = material.views[plan.view]
     labels = material.labels if some is None else material.labels[:, np.concatenate(list(some.values()))]
     found: list[list[list[Any]]] = []
     for kept, held in scheme.parts:
         evaluated = [view.training[held]] + ([] if scheme.refits else [view.test])
-        found.append(family.fit(plan, view.training[kept], labels[kept], evaluated, clock))
-        done = len(found)
-        clock.need((time.process_time() - begin) / done * (len(scheme.parts) * (1 + after) - done))
+        left = clock.of(len(scheme.parts) * (1 + after) - len(found))
+        found.append(family.fit(plan, view.training[kept], labels[kept], evaluated, left))
+        left.done(1.0)
     truth = labels[scheme.rows]
     for place, step in enumerate(plan.steps):
         held_scores = np.concatenate([part[place][0] for part in found])
@@ -209,10 +212,12 @@ def _test_scores(family: Family, material: Material, scheme: Scheme, best: dict[
     if not scheme.refits:
         return {trial.setting: trial.test for trial in best.values()}
     found = {}
+    chosen = {trial.setting for trial in best.values()}
     for plan in dict.fromkeys(trial.setting[0] for trial in best.values()):
         view = material.views[plan.view]
-        steps = family.fit(plan, view.training, material.labels, [view.test], Clock(np.inf))
-        found.update({(plan, step): scores[0] for step, scores in zip(plan.steps, steps, strict=True)})
+        steps = tuple(step for step in plan.steps if (plan, step) in chosen)
+        scores = family.fit(replace(plan, steps=steps), view.training, material.labels, [view.test], Clock(np.inf))
+        found.update({(plan, step): of_step[0] for step, of_step in zip(steps, scores, strict=True)})
     return found
 
 

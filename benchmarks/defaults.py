@@ -6,7 +6,7 @@ Every finished row goes to FOLDER/rows.jsonl, and its values in resamples of the
 results/defaults, or the one that --folder names. A row that is there is not run again, unless ``--again`` says so,
 perhaps with a time ("2027-01-31 12:00") before which rows are too old; the last one counts. ``--only`` takes names of
 methods or of groups: ours, peers, or a, b, c and grid. ``--report`` writes results/defaults.md from what is there and
-runs nothing.
+runs nothing. ``--predict`` begins with each peer of (a) and (b) that has no row, and notes how long it would take.
 
 ``--libmultilabel PYTHON`` names an interpreter that has LibMultiLabel; without one, its rows are left out.
 """
@@ -135,24 +135,22 @@ def _recipe(case: Case, budget: str | None) -> TrainConfig:
 
 
 def peer(
-    case: Case, seconds: float, *, family: str, schemes: Callable[[Dataset, int], Scheme]
+    case: Case, seconds: float | None, *, family: str, schemes: Callable[[Dataset, int], Scheme]
 ) -> tuple[Outcome | None, Row]:
-    """Fit a scikit-learn classifier, its options and thresholds chosen by a scheme."""
-    if len(case.training) > FAMILIES[family].most_examples:
-        return None, {"cpu": 0.0, "skipped": f"more than {FAMILIES[family].most_examples:,} examples"}
-    if not FAMILIES[family].plans(list(case.material.views)):
-        return None, {"cpu": 0.0, "skipped": "needs dense features"}
-    if seconds <= 0:
+    """Fit a scikit-learn classifier, its options and thresholds chosen by a scheme; without seconds, begin with it."""
+    plans = FAMILIES[family].plans(list(case.material.views), len(case.training))
+    making = sum(case.material.views[view].seconds for view in {plan.view for plan in plans})
+    if seconds is not None and seconds <= making:
         return None, {"cpu": 0.0, "skipped": "the peers' time was used up"}
-    most = seconds if family in LINEAR else seconds / 2  # so that the next has time too
     begin = time.process_time()
     try:
-        answer = chosen_answer(FAMILIES[family], case.material, schemes(case.training, case.seed), Clock(most))
+        clock = Clock(0.0 if seconds is None else seconds - making)
+        answer = chosen_answer(FAMILIES[family], case.material, schemes(case.training, case.seed), clock)
     except OutOfTime as problem:
-        return None, {"cpu": time.process_time() - begin, "skipped": str(problem)}
-    used = sum(case.material.views[view].seconds for view in case.material.views)
+        begun = time.process_time() - begin + making
+        return None, {"cpu": begun, "skipped": str(problem), "predicted": begun + problem.seconds}
     row = {"held out": answer.held_out, "chosen": answer.chosen, "notes": answer.notes}
-    return answer.outcome, {"cpu": time.process_time() - begin + used, **row}
+    return answer.outcome, {"cpu": time.process_time() - begin + making, **row}
 
 
 def libmultilabel(case: Case, interpreter: str) -> tuple[Outcome, Row]:
@@ -206,16 +204,21 @@ def methods(interpreter: str | None) -> Iterator[tuple[str, str, Method]]:
 def run(name: str, seed: int, folder: Path, given: argparse.Namespace) -> None:
     """Run the methods of a case that are wanted and not there yet."""
     known = {row["method"]: row for row in rows(folder) if (row["set"], row["seed"]) == (name, seed)}
+    if not given.predict:
+        known = {method: row for method, row in known.items() if "predicted" not in row}
     spent = {row["method"]: row["cpu"] for row in known.values() if row["group"] in ("a", "b")}
     case = None
     for group, method, function in methods(given.libmultilabel):
         there = method in known and (given.again is None or known[method]["when"] >= given.again)
-        if there or not wanted(group, method, given.only):
+        if there or not wanted(group, method, ["a", "b"] if given.predict else given.only):
             continue
         case = case or Case.load(name, seed)
         spent.pop(method, None)
-        outcome, found = function(case, max(given.seconds / SETS[name].seeds - sum(spent.values()), 0.0))
+        left = max(given.seconds / SETS[name].seeds - sum(spent.values()), 0.0)
+        outcome, found = function(case, None if given.predict else left)
         row = {**case.facts, "group": group, "method": method, "when": now(), "limit": given.seconds, **found}
+        if "predicted" in row:
+            row["left"] = left
         if outcome is not None:
             row |= outcome.values(case.test.labels)
             values = resampled(outcome, case.test.labels, case.places, case.n_all)
@@ -251,6 +254,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="methods or groups: ours, peers, a, b, c, grid")
     parser.add_argument("--again", nargs="?", const=now(), metavar="WHEN", help="run rows from before then once more")
     parser.add_argument("--report", action="store_true", help="write the report alone")
+    parser.add_argument("--predict", action="store_true", help="note how long the peers would take that have no row")
     parser.add_argument("--seeds", type=int, default=3, help="at most so many")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of CPU for the peers on a data set")
     parser.add_argument("--folder", type=Path, default=HERE / "results/defaults")

@@ -90,6 +90,20 @@ def test_data_in_the_place_of_a_configuration_are_told_their_option(folder):
     assert_refused(run("train", "data.csv", "-o", "run"), said)
 
 
+def test_a_second_column_after_an_option_is_told_to_repeat_the_option(folder):
+    result = train("--features", "a", "b", "-o", "run")
+    assert_refused(result, "got both (b): a configuration names its data by data.path, and several columns")
+    assert_refused(train("data.time=year", "-o", "run"), "got both (data.time=year)")
+
+
+def test_a_column_of_times_is_named_by_an_option(folder):
+    rows = ["text,labels,year", *(f"{row},{2000 + place}" for place, row in enumerate(ROWS))]
+    Path("data.csv").write_text("\n".join(rows) + "\n")
+    assert train("--time", "year", "--test", "0.25", "-o", "run").exit_code == 0
+    assert load_model("run").config.data.time == "year"
+    assert_refused(train("--time", "month", "-o", "other"), "expected a column 'month'")
+
+
 def test_a_training_that_fails_at_once_leaves_no_run(folder):
     Path("data.csv").write_text("text,labels\na,x\nb,y\n")
     assert train("-o", "run").exit_code == 2
@@ -149,6 +163,16 @@ def test_a_folder_without_permission_is_refused(folder, monkeypatch):
     assert_refused(train("-o", "run"), "--output must be a folder that can be written, got run")
 
 
+def test_an_error_of_the_system_is_told_without_its_number(folder, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "run/model")
+
+    monkeypatch.setattr("labelproof.models.Model.save", full)
+    result = train("-o", "run")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("\nerror: run/model: No space left on device\n")
+
+
 def test_nothing_to_resume_is_an_error(folder):
     assert_refused(train("-o", "run", "--resume"), "--resume needs a run that was started in run, got none")
     assert not Path("run").exists()
@@ -197,6 +221,8 @@ def test_numbers_are_no_texts_and_folders_no_files(folder):
     assert_refused(
         run("predict", "run", "X.npy"), "X.npy: the model reads texts, got an array of numbers: expected a table"
     )
+    np.savez("X.npz", features=np.eye(3))
+    assert_refused(run("predict", "run", "X.npz"), "X.npz: the model reads texts, got an array of numbers: expected")
     Path("inputs").mkdir()
     assert_refused(run("predict", "run", "inputs"), "inputs: expected a file, got a folder")
     assert_refused(run("evaluate", "--model", "run", "--data", "X.npy"), "X.npy")

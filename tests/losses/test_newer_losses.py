@@ -97,6 +97,24 @@ def test_pointwise_losses_and_their_gradients_are_those_of_the_papers(loss, defi
 
 
 @pytest.mark.parametrize(("loss", "defined", "options"), POINTWISE.values(), ids=POINTWISE)
+def test_labels_far_from_any_positive_one_have_the_loss_of_negatives(loss, defined, options):
+    """The compiled loops leave out the positive part where a stretch of a row has no positive target."""
+    z, _ = a_batch(3, 1700, spread=1.0)
+    y = torch.zeros(3, 1700)
+    y[0, [3, 1600]], y[1, 700] = 1, 1
+    weight = torch.linspace(0.5, 2.0, 1700)
+    z.requires_grad_()
+    expected = (weight * defined(z, y.double(), **options)).sum()
+    (slope,) = torch.autograd.grad(expected, z)
+    for targets in (y, [[3, 1600], [700], []]):
+        single = z.detach().float().requires_grad_()
+        value = loss(single, targets, label_weight=weight, reduction="sum", **options)
+        value.backward()
+        assert value.item() == pytest.approx(expected.item(), rel=1e-5)
+        torch.testing.assert_close(single.grad.double(), slope, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("loss", "defined", "options"), POINTWISE.values(), ids=POINTWISE)
 def test_gradients_and_second_gradients_are_right(loss, defined, options):
     logits, targets = a_batch(4, 3)
     assert gradcheck(lambda z: loss(z, targets, **options), logits.requires_grad_())

@@ -64,7 +64,7 @@ class Verbs(Group):
             with _guesses_told():
                 code = super().main(*args, **{**options, "standalone_mode": False})
         except (LabelproofError, ValueError, OSError, MemoryError) as error:
-            sys.exit(_fail(str(error)))
+            sys.exit(_fail(_said(error)))
         except typer.Abort:  # the end of the input where an answer was asked for
             sys.exit(_fail("interrupted"))
         except SystemExit as end:
@@ -88,6 +88,17 @@ class Verbs(Group):
             print(f"\ninterrupted: {str(stop) or BEGINS_ANEW}", file=sys.stderr)
             sys.exit(INTERRUPTED)
         return result
+
+
+def _said(error: Exception) -> str:
+    """Return what an error says; one of the system without its number.
+
+    >>> _said(FileNotFoundError(2, "No such file or directory", "run"))
+    'run: No such file or directory'
+    """
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _fail(message: str) -> int:

@@ -5,7 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["ColumnOptions", "DataFormat", "DataPath", "LabelColumns", "LabelSeparator", "TextColumns", "one_or_many"]
+__all__ = [
+    "ColumnOptions",
+    "DataFormat",
+    "DataPath",
+    "LabelColumns",
+    "LabelSeparator",
+    "TextColumns",
+    "TimeColumn",
+    "one_or_many",
+]
 
 DataPath = Annotated[
     str | None,
@@ -34,6 +43,10 @@ SplitColumn = Annotated[
 ]
 GroupColumn = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Examples of one group stay together.", show_default=False)
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of times: later examples are held out.", show_default=False),
 ]
 LabelSeparator = Annotated[
     str | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelproof.cli.console import console, print_json, progress_wanted, table
-from labelproof.cli.data_options import ColumnOptions, DataPath
+from labelproof.cli.data_options import ColumnOptions, DataPath, TimeColumn
 from labelproof.cli.grouped import grouped
 from labelproof.cli.options import AsJson
 from labelproof.cli.outputs import require_writable_folder
@@ -35,6 +35,7 @@ class Recipe:
         str | None,
         typer.Option(help="Time, such as 10m, or fast; by default ten times a plain SVM grid.", show_default=False),
     ] = None
+    time: TimeColumn = None
     seed: Annotated[int, typer.Option(help="Seed of parts, folds and networks.", min=0)] = 0
     require_predictable: Annotated[
         float | None,
@@ -48,8 +49,9 @@ class Recipe:
         from labelproof.training import ConfigError, TrainConfig
 
         least = {} if self.require_predictable is None else {"require_predictable": self.require_predictable}
+        data = {**data, "time": self.time, "test": self.test}
         sections = {
-            "data": {name: value for name, value in {**data, "test": self.test}.items() if value is not None},
+            "data": {name: value for name, value in data.items() if value is not None},
             "head": {"kind": "auto", "metric": self.metric, **({} if self.budget is None else {"budget": self.budget})},
             "decision": least,
             "trainer": {"seed": self.seed},
@@ -115,10 +117,7 @@ def train(
         print(TEMPLATE, end="")
         return
     need_all(TRAINING, "labelproof train", "train")
-    if (config is None) == (data is None):
-        raise ValueError(
-            "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"
-        )
+    _require_one_source(config, data)
     if output is None:
         raise ValueError("expected --output with the folder of the run")
     _require_place(output, resume=runs.resume and not runs.is_sweep)
@@ -170,6 +169,19 @@ def _configured(config: Path, overrides: list[str]) -> "TrainConfig":
     if settings.data.path is None:
         raise ValueError("data.path must say where the data are, got none")
     return settings
+
+
+def _require_one_source(config: Path | None, data: str | None) -> None:
+    """Refuse neither data nor a configuration, and both: often it is a second column after an option that takes one."""
+    if config is None and data is None:
+        raise ValueError(
+            "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"
+        )
+    if config is not None and data is not None:
+        raise ValueError(
+            f"expected --data or a configuration, got both ({config}): a configuration names its data by data.path, "
+            "and several columns are named by repeating an option (--features a --features b)"
+        )
 
 
 def _with_predictable(fitted: "Fitted") -> tuple["Fitted", str]:

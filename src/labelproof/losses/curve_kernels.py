@@ -2,8 +2,9 @@
 """Compiled loops over float32 logits for the losses of `curves`: Hill, self-paced correction, asymmetric polynomial.
 
 Arrays are those of `kernels`. Each tile is taken once as positives and once as negatives, and the two are mixed by the
-targets; for self-paced correction of targets that are 0 or 1 each logit is taken once. A logit that is far off has a
-probability of exactly 0 or 1, by which its limited loss is multiplied in slopes.
+targets. There are two short cuts: without a positive target the tile is not taken as positives, and for self-paced
+correction of targets that are 0 or 1 each logit is taken once. A logit that is far off has a probability of exactly 0
+or 1, by which its limited loss is multiplied in slopes.
 """
 
 import numpy as np
@@ -56,7 +57,8 @@ def _curve(
     Z, Y, ends, columns, known, rates, positive, negative, weight, sums, G, start, stop
 ):  # pragma: no cover - compiled
     n_labels, masked = Z.shape[1], known.shape[0] > 0
-    is_paced = int(rates[0]) == SELF_PACED and rates[1] == rates[2]
+    corrects = int(rates[0]) == SELF_PACED
+    is_paced = corrects and rates[1] == rates[2]
     row, work = np.zeros(0 if Y.shape[0] > 0 else n_labels, np.float32), np.empty(4 * TILE, np.float32)
     filled = np.empty(TILE, np.float32)
     for i in range(start, stop):
@@ -73,8 +75,14 @@ def _curve(
             if is_paced and (Y.shape[0] == 0 or _are_zeros_and_ones(y[a:b])):
                 _self_paced(z, y[a:b], rates, positive[a:b], negative[a:b], work)
             else:
-                _both_parts(z, rates, work)
-                _mix(y[a:b], positive[a:b], negative[a:b], work)
+                has_positive = total(y[a:b]) > ZERO
+                if has_positive or corrects:
+                    _positives(z, rates, work)
+                _negatives(z, rates, work)
+                if has_positive:
+                    _mix(y[a:b], positive[a:b], negative[a:b], work)
+                else:
+                    _weigh(negative[a:b], work)
             if masked:
                 _forget(known[i, a:b], work)
             sum_of_row += total(work[_NEGATIVE : _NEGATIVE + b - a])
@@ -95,23 +103,27 @@ def _forget(known, work):  # pragma: no cover - compiled
 
 
 @loop
-def _both_parts(z, rates, work):  # pragma: no cover - compiled
-    kind, power_pos, power_neg, through = int(rates[0]), int(rates[1]), int(rates[2]), _F(rates[3])
-    first, second, third, fourth = _F(rates[4]), _F(rates[5]), _F(rates[6]), _F(rates[7])
-    slope_pos, slope_neg = _F(power_pos) * through, _F(power_neg) * through
-    if kind == POLYNOMIAL:
-        _polynomial_positives(z, power_pos, slope_pos, second, third, work)
-        if first > ZERO:
-            _polynomial_clipped(z, first, power_neg, slope_neg, fourth, work)
-        else:
-            _polynomial_negatives(z, power_neg, slope_neg, fourth, work)
-        return
-    _with_margin(z, first, power_pos, slope_pos, work)
-    if kind == HILL:
-        _hill_negatives(z, second, work)
+def _positives(z, rates, work):  # pragma: no cover - compiled
+    power, slope = int(rates[1]), _F(rates[1]) * _F(rates[3])
+    if int(rates[0]) == POLYNOMIAL:
+        _polynomial_positives(z, power, slope, _F(rates[5]), _F(rates[6]), work)
     else:
-        _polynomial_negatives(z, power_neg, slope_neg, ZERO, work)
-        _correct(z, second, work)
+        _with_margin(z, _F(rates[4]), power, slope, work)
+
+
+@loop
+def _negatives(z, rates, work):  # pragma: no cover - compiled
+    """Write losses and slopes of negatives; self-paced correction needs those of positives before."""
+    kind, power, slope = int(rates[0]), int(rates[2]), _F(rates[2]) * _F(rates[3])
+    if kind == HILL:
+        _hill_negatives(z, _F(rates[5]), work)
+    elif kind == SELF_PACED:
+        _polynomial_negatives(z, power, slope, ZERO, work)
+        _correct(z, _F(rates[5]), work)
+    elif rates[4] > 0:
+        _polynomial_clipped(z, _F(rates[4]), power, slope, _F(rates[7]), work)
+    else:
+        _polynomial_negatives(z, power, slope, _F(rates[7]), work)
 
 
 @loop
@@ -147,6 +159,15 @@ def _mix(y, positive, negative, work):  # pragma: no cover - compiled
         of_positive = ZERO if a == ZERO and work[_POSITIVE + j] == np.inf else a * work[_POSITIVE + j]
         work[_NEGATIVE + j] = of_negative + of_positive
         work[_FALL + j] = b * work[_FALL + j] + a * work[_RISE + j]
+
+
+@loop
+def _weigh(negative, work):  # pragma: no cover - compiled
+    """Do the same for targets that are all 0."""
+    for j in range(negative.shape[0]):
+        b, loss = negative[j], work[_NEGATIVE + j]
+        work[_NEGATIVE + j] = ZERO if b == ZERO and loss == np.inf else b * loss
+        work[_FALL + j] *= b
 
 
 @compiled_part(inline="always")

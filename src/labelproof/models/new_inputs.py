@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 import scipy.sparse
@@ -117,12 +118,20 @@ def iter_inputs(
 def _require_readable(path: Path, role: str) -> None:
     """Refuse a folder, an archive, and numbers where a model reads texts or images."""
     require_file(path)
-    if path.suffix.lower() == ".npy" and role != "features":
+    if role != "features" and _holds_only_numbers(path, "texts" if role == "text" else "image_paths"):
         what = "texts" if role == "text" else "images"
         raise DataFormatError(
             f"{path.name}: the model reads {what}, got an array of numbers: expected a table (.csv, .jsonl, .parquet), "
             "or a .txt file with one per line"
         )
+
+
+def _holds_only_numbers(path: Path, wanted: str) -> bool:
+    """Return whether a file of arrays has no texts, or images, of a data set; what cannot be read is told elsewhere."""
+    if path.suffix.lower() != ".npz" or not is_zipfile(path):
+        return path.suffix.lower() == ".npy"
+    with ZipFile(path) as archive:
+        return not any(name.startswith(wanted) for name in archive.namelist())
 
 
 def iter_batches(inputs: Iterable[Any], size: int, *, n_features: int | None = None) -> Iterator[Any]:

@@ -139,6 +139,11 @@ def test_what_there_is_no_time_for_is_named(texts):
     assert any(name.startswith("words and letters") for name in found.skipped)
 
 
+def test_letters_of_few_texts_are_few_inputs_of_a_network(texts):
+    found = fit_recipe(texts.select(slice(0, 120)), budget=100.0)
+    assert any(row["member"].startswith("words and letters: network") for row in found.table)
+
+
 def test_of_many_labels_costs_are_chosen_on_some(numbers, monkeypatch):
     monkeypatch.setattr(searching, "MANY_LABELS", 3)
     monkeypatch.setattr(searching, "SOME_LABELS", 2)
@@ -231,7 +236,7 @@ def test_one_command_trains_predicts_and_evaluates(texts, tmp_path, monkeypatch)
     ("words", "message"),
     [
         (("-o", "run"), "expected --data with the data, or the file of a configuration"),
-        (("config.yaml", "--data", "d.csv", "-o", "run"), "expected --data with the data, or the file"),
+        (("config.yaml", "--data", "d.csv", "-o", "run"), "expected --data or a configuration, got both (config.yaml)"),
         (("--data", "d.csv"), "expected --output with the folder of the run"),
         (("--data", "d.csv", "-o", "run", "--budget", "soon"), "budget must be a time such as 90s"),
         (("--data", "d.csv", "-o", "run", "--metric", "best"), "best"),

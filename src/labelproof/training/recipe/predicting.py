@@ -52,9 +52,11 @@ def warm_up() -> None:
 
 
 def grid_size(plan: ViewPlan, material: Material) -> Size:
-    """Return the size of a plan's view; that of letters from a sample of the texts."""
+    """Return the size of a plan's view; that of letters from a sample of the texts until they are counted."""
     matrix = material.matrices[0]
     numbers, width = float(matrix.nnz if scipy.sparse.issparse(matrix) else matrix.size), matrix.shape[1]
+    if plan.name == "words and letters" and len(material.matrices) > 1:
+        return Size(sum(m.shape[1] for m in material.matrices), float(sum(m.nnz for m in material.matrices)))
     if plan.name == "words and letters" and material.texts is not None:
         texts = material.texts[:: max(1, len(material.texts) // SAMPLE)]
         _, counts = TermCounts.learned(texts, *LETTERS, most=MOST_TERMS)
