@@ -34,7 +34,7 @@ from labelproof.auditing.result import Audit
 from labelproof.auditing.stretched import Judged, stretch_of_data
 from labelproof.auditing.writing import Asked, Findings, write_document
 from labelproof.data.dataset import Dataset
-from labelproof.foundation.arguments import check_share
+from labelproof.foundation.arguments import check_choice, check_share
 from labelproof.foundation.engines import Engine, require_engine
 from labelproof.importers import ImportedLayer, layer_of
 from labelproof.proof.labels import LabelSets, read_label_sets
@@ -167,6 +167,8 @@ def audit(
         raise ValueError(f"pairs, triples and n_explained must not be negative, got {pairs}, {triples}, {n_explained}")
     if fail_under is not None:
         check_share("fail_under", fail_under)
+    if serving_dtype is not None:
+        check_choice("serving_dtype", serving_dtype, DTYPES)
     found = _named_layer(model, labels, label_names, weight_key, run)
     whole = align(found, labels, label_names, part=part, apart=drop_unknown or None)
     if not len(whole.sets) and not whole.apart:

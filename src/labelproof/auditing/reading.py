@@ -58,7 +58,9 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
     try:
         contents = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise DataFormatError(f"{file.name}: expected JSON: {error}") from error
+        raise DataFormatError(
+            f"{file.name}: expected the folder of an audit, or its audit.json, got a file that is no JSON ({error})"
+        ) from error
     if isinstance(contents, dict) and contents.get("format") in OTHERS:
         raise DataFormatError(
             f"{file.name}: expected the audit of a model's label sets, got that of {OTHERS[contents['format']]}, "

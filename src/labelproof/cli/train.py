@@ -91,6 +91,13 @@ def train(
         print(TEMPLATE, end="")
         return
     need_all(TRAINING, "labelproof train", "train")
+    if config is not None and data is not None:
+        if "=" in str(config):
+            raise ValueError(
+                f"overrides such as {config} go with the file of a configuration, which names the data in data.path, "
+                "not with --data (labelproof train --template prints one)"
+            )
+        raise ValueError(f"expected either --data or a configuration, which names the data in data.path, got {config}")
     if (config is None) == (data is None):
         raise ValueError(
             "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"
@@ -133,6 +140,9 @@ def train(
     from labelproof.training.fitting import CONFIG
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
+    if settings.head.kind == "auto" and dataset.texts is None and dataset.features is None:
+        what = "labels alone" if dataset.image_paths is None else "images, which need a configuration with an encoder"
+        raise ValueError(f"{settings.data.path}: expected texts or features to learn from, got {what}")
     settings = with_feature_columns(settings, dataset)
     if is_sweep:
         run_sweep(settings, dataset, sweep or [], seeds or 1, output, metric=metric, as_json=as_json)
