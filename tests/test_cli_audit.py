@@ -186,7 +186,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
         (["W.npz", "--labels", "Y.txt", "--reach"], "--reach needs"),
         (["W.npz", "--labels", "Y.txt", "--data", "Y.txt"], "either --data or --labels can be given, got both"),
         (["W.npz"], "Missing option '--data', or '--labels' / '-l'"),
-        (["W.npz", "--data", "Y.txt"], "--data needs a model that is run here, got a arrays: use --labels and"),
+        (["W.npz", "--data", "Y.txt"], "--data needs a model that can be run here, got arrays: use --labels and"),
         (["W.npz", "--labels", "Y.txt", "--calibration", "F.npy"], "--calibration goes with --features or --data"),
         (["W.npz", "--labels", "Y.txt", "--features", "F.npy"], "F.npy: no such file"),
         (["W.npz", "--labels", "Y.txt", "--features", "wide.npy"], "features must have shape (n_examples, 2) to match"),
@@ -201,7 +201,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(folder):
             ["W.npz", "--labels", "Y.txt", "-o", "Y.txt/audit"],
             "--output must be a folder, got Y.txt/audit",
         ),
-        (["W.npz", "--labels", "Y.txt", "--require", "header.csv"], "required must hold at least one label set"),
+        (["W.npz", "--labels", "Y.txt", "--require", "header.csv"], "--require must hold at least one label set"),
         (["NaN.npz", "--labels", "Y.txt"], "NaN.npz"),
         (["W.npz", "--labels", "wide.txt"], "7"),
         (

@@ -106,7 +106,7 @@ def test_a_package_that_is_not_there_is_named(folder, monkeypatch):
     [
         (("stats", "nothing.csv"), "nothing.csv: no such file or folder"),
         (("stats", "a.csv"), "a.csv: expected a column 'labels'"),
-        (("stats", "a.csv", *COLUMNS, "--part", "test"), "name must be a part of the split, one of [], got 'test'"),
+        (("stats", "a.csv", *COLUMNS, "--part", "test"), "--part must be a part of a.csv, got 'test': it has none"),
         (("convert", "a.csv", "b.doc", *COLUMNS), "got 'b.doc'"),
         (("convert", "a.csv", "b.svm", *COLUMNS), "data must have features to be written as svmlight"),
         (
@@ -118,7 +118,7 @@ def test_a_package_that_is_not_there_is_named(folder, monkeypatch):
             "--stratify must name every part, and each once, got 'a=0.5,a=0.5'",
         ),
         (("convert", "a.csv", "b.npz", *COLUMNS, "--stratify", "=1"), "--stratify must name every part"),
-        (("convert", "a.csv", "no/b.npz", *COLUMNS), "path must be in a folder that exists, got no/b.npz"),
+        (("convert", "a.csv", "no/b.npz", *COLUMNS), "OUT must be a file in a folder that exists, got no/b.npz"),
         (("stats", "empty.npz"), "PATH must hold examples, got none in empty.npz"),
         (("stats", "bare.npz"), "PATH must hold labels, got none in bare.npz"),
         (

@@ -3,6 +3,7 @@
 import ast
 import bz2
 import lzma
+import os
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import labelproof
 from labelproof.cli import app
 from labelproof.cli.console import Verbs
 from labelproof.cli.console import _in_words_of_the_command_line as in_words
+from labelproof.cli.console import _options as options_of
 from labelproof.data import load_dataset
 from labelproof.models import load_model
 from running_verbs import assert_refused, report, run
@@ -213,6 +215,102 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(words, said):
     assert result.exit_code == 130
     assert result.stderr == f"\ninterrupted: {said}\n"
     assert result.stdout == ""
+
+
+def test_a_number_that_is_none_is_repeated():
+    assert_refused(run("count", "ten", "3"), "unable to parse string as an integer, got 'ten' (see --help)")
+    assert_refused(run("count", "10", "0"), "greater than or equal to 1, got '0' (see --help)")
+
+
+def test_arguments_of_the_library_are_named_as_the_options_that_they_are(folder):
+    np.save("W.npy", np.eye(3))
+    Path("Y.txt").write_text("0 1\n")
+    audit = ("audit", "W.npy", "--labels", "Y.txt")
+    assert_refused(run(*audit, "--fail-under", "99"), "error: --fail-under must be a share from 0 to 1, got 99")
+    assert_refused(run(*audit, "--jobs", "0"), "error: --jobs must be a positive number of threads, got 0")
+    assert_refused(run(*audit, "--serving-dtype", "fp16"), "error: --serving-dtype must be one of 'float64'")
+    Path("none.txt").write_text("")
+    assert_refused(run("audit", "W.npy", "--labels", "none.txt"), "error: --labels must hold at least one label set")
+
+
+def test_columns_of_a_table_are_not_taken_for_arguments():
+    assert in_words("labels must be 0 or 1", set()) == "labels must be 0 or 1"
+    app_verbs = typer.main.get_command(app).commands
+    assert "--labels" in options_of(app_verbs["audit"])
+    assert "--labels" not in options_of(app_verbs["train"])  # there it is the name of a column
+
+
+def test_no_option_is_offered_that_the_verb_does_not_have(folder):
+    assert train("-o", "run").exit_code == 0
+    Path("photo.jpg").write_bytes(b"x")
+    refused = run("predict", "run", "photo.jpg")
+    assert_refused(refused, "photo.jpg: expected a file name that shows its format")
+    assert "--format" not in refused.stderr
+    assert_refused(run("data", "stats", "photo.jpg"), "otherwise give --format")
+
+
+def test_overrides_go_with_a_configuration(folder):
+    assert_refused(train("-o", "run", "head.kind=dft"), "overrides such as head.kind=dft go with the file of a config")
+    assert_refused(train("-o", "run", "my.yaml"), "expected either --data or a configuration, which names the data in")
+    assert not Path("run").exists()
+
+
+def test_a_misspelt_data_set_is_told_the_nearest(folder, monkeypatch):
+    monkeypatch.delenv("LABELPROOF_DATA", raising=False)
+    assert_refused(run("data", "stats", "debian_pakages"), "the nearest is debian_packages")
+
+
+def test_labels_alone_are_nothing_to_learn_from(folder):
+    np.save("Y.npy", np.eye(3, dtype=int))
+    refused = run("train", "--data", "Y.npy", "-o", "run")
+    assert_refused(refused, "Y.npy: expected texts or features to learn from, got labels alone")
+
+
+def test_rules_whose_names_have_commas_are_told_apart(folder):
+    np.save("S.npy", np.random.default_rng(0).normal(size=(40, 3)))
+    np.save("Y.npy", np.random.default_rng(1).random((40, 3)) < 0.5)
+    refused = run("tune", "--scores", "S.npy", "--labels", "Y.npy", "--rule", "best", "-o", "r.json")
+    assert_refused(refused, "'per-label thresholds', 'per-label, shrunken', 'per-label, rare fall back'")
+
+
+@pytest.mark.parametrize("ending", ["npz", "pt", "skops"])
+def test_an_empty_file_is_called_empty(folder, ending):
+    Path(f"model.{ending}").write_bytes(b"")
+    Path("Y.txt").write_text("0\n")
+    refused = run("audit", f"model.{ending}", "--labels", "Y.txt")
+    assert_refused(refused, f"error: model.{ending}: expected")
+    assert "empty" in refused.stderr
+
+
+def test_a_broken_line_of_json_is_told_by_its_place(folder):
+    np.save("W.npy", np.eye(3))
+    Path("Y.jsonl").write_text('[0]\n{"labels"\n')
+    refused = run("audit", "W.npy", "--labels", "Y.jsonl")
+    assert_refused(refused, "Y.jsonl, line 2: expected JSON (Expecting ':' delimiter at character 10)")
+
+
+def test_a_file_that_is_no_audit_is_told_what_is_expected(folder):
+    Path("W.npz").write_bytes(b"PK\xff")
+    refused = run("report", "W.npz", "-o", "r.html")
+    assert_refused(refused, "W.npz: expected the folder of an audit, or its audit.json, got a file that is no JSON")
+
+
+def test_errors_of_the_system_begin_with_the_file(folder, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied", "data.csv")
+
+    monkeypatch.setattr("labelproof.data.load_dataset", refuse)
+    assert_refused(run("data", "stats", "data.csv"), "error: data.csv: permission denied\n")
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_work(folder, monkeypatch):
+    monkeypatch.setattr("os.access", lambda _, mode: not mode & os.W_OK)
+    np.save("W.npy", np.eye(3))
+    Path("Y.txt").write_text("0\n")
+    said = "must be in a folder that can be written, got"
+    assert_refused(run("verify", "W.npy", "--labels", "Y.txt", "-o", "v.npz"), f"--output {said} v.npz")
+    assert_refused(run("data", "convert", "data.csv", "a.jsonl"), f"OUT {said} a.jsonl")
+    assert_refused(run("demo", "-o", "d"), "--output must be a folder that can be written, got d")
 
 
 def test_numbers_are_no_texts_and_folders_no_files(folder):

@@ -111,7 +111,7 @@ def test_tune_writes_to_a_file_and_leaves_the_model_as_it_was(here):
     ("words", "message"),
     [
         (("--model", "run"), "either --scores and --labels, or --model and --data must be given"),
-        ((*BOTH, "--rule", "best"), "--rule must be one of global threshold"),
+        ((*BOTH, "--rule", "best"), "--rule must be one of 'global threshold'"),
         ((*BOTH, "--metric", "ndcg@5"), "metric must be one of label sets"),
         ((*BOTH, "--score-kind", "logits"), "--score-kind goes with --scores"),
         ((*BOTH, "--part", "valid"), "new.csv: expected the part 'valid', got no parts (--part)"),

@@ -76,7 +76,7 @@ def test_rules_that_need_to_know_the_scores_are_compared_where_they_are_told(fol
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--rule", "best"), "--rule must be one of global threshold, per-label thresholds"),
+        (("--rule", "best"), "--rule must be one of 'global threshold', 'per-label thresholds'"),
         (("--metric", "micro-f"), "expected the name of a metric, got 'micro-f'"),
         (("--metric", "macro-auroc"), "metric must be one of label sets, such as 'micro-f1', got 'macro-auroc'"),
         (("--folds", "1"), "cv must be an integer of at least 2, got 1"),

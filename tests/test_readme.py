@@ -17,7 +17,7 @@ from labelproof.data.published.catalogue import SHIPPED
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-SET_UP = {"make test", "pip install ."}
+SET_UP = {"make test", "source .venv/bin/activate", "pip install '.[train,audit]'"}
 
 
 def blocks(language):

@@ -42,7 +42,7 @@ def test_rows_may_be_a_mask_or_a_slice():
 
 
 def test_a_part_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match=r"one of \['train', 'test'\], got 'valid'"):
+    with pytest.raises(ValueError, match=r"a part of the split \(train, test\), got 'valid'"):
         animals().part("valid")
 
 

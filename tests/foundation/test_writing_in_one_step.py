@@ -1,10 +1,12 @@
 """Files and folders are there complete or as they were, whatever happens while they are written."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -237,3 +239,13 @@ def test_nothing_is_recovered_where_nothing_was_lost(tmp_path):
     recover(tmp_path / "none")
     recover("a\0b")
     assert names(tmp_path) == []
+
+
+def test_a_file_system_that_is_read_only_is_told_with_the_name_of_the_file(tmp_path, monkeypatch):
+    def refuse(path, *_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)  # it says so even of a draft that is not there
+    with pytest.raises(OSError, match=r"kept\.txt cannot be written: Read-only file system"):
+        write_text(tmp_path / "kept.txt", "new")

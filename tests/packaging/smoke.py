@@ -32,11 +32,11 @@ import pathlib, sysconfig
 root = pathlib.Path(sysconfig.get_path("purelib"))
 sizes = {}
 for file in root.rglob("*"):
-    if file.is_file() and file.suffix != ".pyc":
+    if file.is_file():
         sizes[file.relative_to(root).parts[0]] = sizes.get(file.relative_to(root).parts[0], 0) + file.stat().st_size
 whole = sum(size for name, size in sizes.items() if not name.startswith(("pip", "setuptools", "_distutils", "pkg_res")))
 largest = sorted(sizes.items(), key=lambda item: -item[1])[:4]
-print(f"installed: {whole / 1e6:.0f} MB,", ", ".join(f"{name} {size / 1e6:.0f}" for name, size in largest))
+print(f"installed, with the byte code of pip: {whole / 1e6:.0f} MB,", ", ".join(f"{name} {size / 1e6:.0f}" for name, size in largest))
 """
 
 

@@ -56,7 +56,7 @@ def read_document(path: str | os.PathLike[str]) -> AuditDocument:
     try:
         contents = read_json(file, where="", most_bytes=LARGEST, finite=True)
     except ValueError as error:
-        raise DataFormatError(f"{file.name}: {error}") from error
+        raise DataFormatError(f"{file.name}: expected the folder of an audit, or its audit.json; {error}") from error
     if isinstance(contents, dict) and contents.get("format") in OTHERS:
         raise DataFormatError(
             f"{file.name}: expected the audit of a model's label sets, got that of {OTHERS[contents['format']]}, "

@@ -30,7 +30,7 @@ def read_data(layer: "ImportedLayer", source: str | Path, columns: Sequence[str]
     if columns:
         named["labels"] = columns[0] if len(columns) == 1 else list(columns)
     if layer.features is None:
-        raise ValueError(f"--data needs a model that is run here, got a {layer.kind}: use --labels and --features")
+        raise ValueError(f"--data needs a model that can be run here, got {layer.kind}: use --labels and --features")
     try:
         data = load_dataset(Path(source) if Path(source).exists() else str(source), **named)
     except DataFormatError as error:

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,14 @@ BEGINS_ANEW = "no file is left half-written; the same command begins anew"
 _KEYWORD = re.compile(
     r"(?<![\w.'\"-])([a-z][a-z_]*)=(?![\w'\"\[(=]|\.\.)"
 )  # as the library names an argument, "labels="
-_OTHERWISE = {"columns": "label-column", "every": "every-pair"}  # arguments whose options are called otherwise
+_SUBJECT = re.compile(r"([a-z][a-z_]*) (?=must |goes )")  # as the library begins a message, "fail_under must be ..."
+_OTHERWISE = {  # arguments whose options are called otherwise
+    "columns": "label-column",
+    "every": "every-pair",
+    "n_jobs": "jobs",
+    "required": "require",
+}
+_OR_FORMAT = "; otherwise give --format"
 NO_READER = 141  # what a shell reports for a program whose output is no longer read: 128 + SIGPIPE
 
 
@@ -63,8 +70,6 @@ class Verbs(Group):
         try:
             with _guesses_told():
                 code = super().main(*args, **{**options, "standalone_mode": False})
-        except (LabelproofError, ValueError, OSError, MemoryError) as error:
-            sys.exit(_fail(_said(error)))
         except typer.Abort:  # the end of the input where an answer was asked for
             sys.exit(_fail("interrupted"))
         except SystemExit as end:
@@ -74,7 +79,7 @@ class Verbs(Group):
         except Exception as error:
             if not hasattr(error, "format_message"):  # what typer raises for wrong use
                 raise
-            sys.exit(_fail(f"{error.format_message().rstrip('.')} (see --help)"))
+            sys.exit(_fail(f"{error.format_message().rstrip('.')}{_what_came(error)} (see --help)"))
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, context: Any) -> Any:
@@ -87,32 +92,62 @@ class Verbs(Group):
         except KeyboardInterrupt as stop:
             print(f"\ninterrupted: {str(stop) or BEGINS_ANEW}", file=sys.stderr)
             sys.exit(INTERRUPTED)
+        except (LabelproofError, ValueError, OSError, MemoryError) as error:
+            verb = self.get_command(context, context.invoked_subcommand or "")
+            sys.exit(_fail(_sentence(error), _options(verb)))
         return result
 
 
-def _said(error: Exception) -> str:
-    """Return what an error says; one of the system without its number.
-
-    >>> _said(FileNotFoundError(2, "No such file or directory", "run"))
-    'run: No such file or directory'
-    """
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
-
-
-def _fail(message: str) -> int:
-    print(f"error: {_in_words_of_the_command_line(' '.join(message.split())) or 'out of memory'}", file=sys.stderr)
+def _fail(message: str, options: Collection[str] = ()) -> int:
+    said = _in_words_of_the_command_line(" ".join(message.split()), options)
+    print(f"error: {said or 'out of memory'}", file=sys.stderr)
     return BAD_INPUT
 
 
-def _in_words_of_the_command_line(message: str) -> str:
+def _sentence(error: Exception) -> str:
+    """Return what an error says; one of the system begins with the file, as ours do, not with a number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    return str(error)
+
+
+def _what_came(error: Exception) -> str:
+    """Return the word that is no value of an option, where typer does not repeat it."""
+    faults = getattr(error.__cause__, "errors", None)
+    return f", got {faults()[0]['input']!r}" if callable(faults) else ""
+
+
+def _options(verb: Any) -> set[str]:
+    """Return the options of a verb, or of the verbs of a group, that are arguments of the library, not columns."""
+    verbs = [verb, *getattr(verb, "commands", {}).values()]
+    return {
+        word
+        for one in verbs
+        for option in getattr(one, "params", ())
+        if getattr(option, "metavar", None) != "COLUMN"
+        for word in option.opts
+    }
+
+
+def _in_words_of_the_command_line(message: str, options: Collection[str] = ()) -> str:
     """Write an argument that a message of the library names, such as ``weight_key=``, as the option that it is here.
 
     >>> _in_words_of_the_command_line("a column named by labels=: say which with weight_key= (rule='topk')")
     "a column named by --labels: say which with --weight-key (rule='topk')"
+    >>> _in_words_of_the_command_line("n_jobs must be a positive number of threads, got 0", {"--jobs"})
+    '--jobs must be a positive number of threads, got 0'
     """
-    return _KEYWORD.sub(lambda found: f"--{_OTHERWISE.get(found[1], found[1]).replace('_', '-')}", message)
+    said = _KEYWORD.sub(lambda found: _option(found[1]), message)
+    if options and "--format" not in options:
+        said = said.removesuffix(_OR_FORMAT)
+    begins = _SUBJECT.match(said)
+    if begins is not None and _option(begins[1]) in options:
+        said = _option(begins[1]) + said[begins.end(1) :]
+    return said
+
+
+def _option(argument: str) -> str:
+    return f"--{_OTHERWISE.get(argument, argument).replace('_', '-')}"
 
 
 @contextmanager

@@ -97,8 +97,14 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Write a data set in another format."""
+    from labelproof.cli.outputs import require_free_file
     from labelproof.data import iterative_stratification, save_dataset
+    from labelproof.data.textfile import bare_name
+    from labelproof.data.writing import ENDINGS
 
+    require_free_file(target, [], "OUT")
+    if Path(bare_name(target)).suffix not in ENDINGS:
+        raise ValueError(f"OUT must end in one of {', '.join(ENDINGS)}, got {target.name!r}")
     examples = _load(source, format, text, labels, separator, None)
     if stratify is not None:
         split = iterative_stratification(examples.labels, _parse_parts(stratify), groups=examples.groups, seed=seed)
@@ -106,7 +112,7 @@ def convert(
     if drop_rare:
         examples = examples.drop_rare_labels(drop_rare)
     if part is not None:
-        examples = examples.part(part)
+        examples = _part(examples, part, source)
     written = save_dataset(examples, target)
     if as_json:
         print_json(
@@ -138,7 +144,14 @@ def _load(
             labels=one_or_many(labels),
             separator=separator,
         )
-    return examples if part is None else examples.part(part)
+    return examples if part is None else _part(examples, part, source)
+
+
+def _part(examples: "Dataset", part: str, source: str) -> "Dataset":
+    if part not in examples.parts:
+        have = ", ".join(examples.parts) or "none"
+        raise ValueError(f"--part must be a part of {source}, got {part!r}: it has {have}")
+    return examples.part(part)
 
 
 def _parse_parts(text: str) -> dict[str, float]:

@@ -12,6 +12,7 @@ from labelproof.cli.console import console, print_json, printable, progress_want
 from labelproof.cli.data_options import ColumnOptions, DataPath
 from labelproof.cli.grouped import grouped
 from labelproof.cli.options import AsJson
+from labelproof.cli.outputs import require_writable_folder
 from labelproof.foundation.optional_packages import TRAINING, need_all
 from labelproof.foundation.wording import plural, some_of
 
@@ -70,6 +71,7 @@ def demo(
     from labelproof.data import load_dataset, topic_data
 
     require_free(output)  # before the work, not after it
+    require_writable_folder(output)
     if made_up:
         name = "Documents that were made up"
         dataset = topic_data(8000, 1000, 4000, cardinality=6.0, n_words=100.0, seed=seed)

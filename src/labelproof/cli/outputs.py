@@ -13,6 +13,7 @@ def require_free_file(output: Path | None, inputs: Sequence[Path | None], name: 
         return
     if not output.resolve().parent.is_dir() or output.is_dir():
         raise ValueError(f"{name} must be a file in a folder that exists, got {output}")
+    _refuse_locked(output, name)
     _refuse_inputs(output, inputs, name)
 
 
@@ -22,6 +23,7 @@ def require_free_place(output: Path | None, inputs: Sequence[Path | None] = ()) 
         return
     if not output.resolve().parent.is_dir():
         raise ValueError(f"--output must be in a folder that exists, got {output}")
+    _refuse_locked(output, "--output")
     _refuse_inputs(output, inputs, "--output")
 
 
@@ -32,6 +34,11 @@ def require_writable_folder(output: Path) -> None:
         raise ValueError(f"--output must be a folder, got {output}, where {above.name} is a file")
     if not os.access(above, os.W_OK | os.X_OK):
         raise ValueError(f"--output must be a folder that can be written, got {output}")
+
+
+def _refuse_locked(output: Path, name: str) -> None:
+    if not os.access(output.resolve().parent, os.W_OK | os.X_OK):
+        raise ValueError(f"{name} must be in a folder that can be written, got {output}")
 
 
 def _refuse_inputs(output: Path, inputs: Sequence[Path | None], name: str) -> None:

@@ -135,6 +135,9 @@ def train(
     from labelproof.training.fitting import CONFIG
 
     dataset = load_dataset(settings.data.path, **settings.data.reading)
+    if settings.head.kind == "auto" and dataset.texts is None and dataset.features is None:
+        what = "labels alone" if dataset.image_paths is None else "images, which need a configuration with an encoder"
+        raise ValueError(f"{settings.data.path}: expected texts or features to learn from, got {what}")
     settings = with_feature_columns(settings, dataset)
     if runs.is_sweep:
         axes, n_seeds = runs.sweep or [], runs.seeds or 1
@@ -178,9 +181,14 @@ def _require_one_source(config: Path | None, data: str | None) -> None:
             "expected --data with the data, or the file of a configuration (labelproof train --template prints one)"
         )
     if config is not None and data is not None:
+        if "=" in str(config):
+            raise ValueError(
+                f"overrides such as {config} go with the file of a configuration, which names the data in data.path, "
+                "not with --data (labelproof train --template prints one)"
+            )
         raise ValueError(
-            f"expected --data or a configuration, got both ({config}): a configuration names its data by data.path, "
-            "and several columns are named by repeating an option (--features a --features b)"
+            f"expected either --data or a configuration, which names the data in data.path, got both ({config}); "
+            "several columns are named by repeating an option (--features a --features b)"
         )
 
 

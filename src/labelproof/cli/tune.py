@@ -93,7 +93,7 @@ def tune(
     rules = default_rules(given.pair[0], metric=metric, scores=given.kind)  # type: ignore[arg-type] # it says which there are
     promised = promised_rules(level=level, confidence=confidence or None, scores=given.kind)  # type: ignore[arg-type]
     if rule is not None and rule not in rules | promised:
-        raise ValueError(f"--rule must be one of {', '.join(rules | promised)}, got {rule!r}")
+        raise ValueError(f"--rule must be one of {', '.join(map(repr, rules | promised))}, got {rule!r}")
     start = time.perf_counter()
     chosen = {name: one for name, one in promised.items() if name == rule}
     rules |= chosen

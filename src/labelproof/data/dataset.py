@@ -145,7 +145,8 @@ class Dataset:
     def part(self, name: str) -> "Dataset":
         """Return the examples of one part of the split."""
         if self.split is None or name not in self.parts:
-            raise ValueError(f"name must be a part of the split, one of {list(self.parts)}, got {name!r}")
+            have = ", ".join(self.parts) or "no parts"
+            raise ValueError(f"name must be a part of the split ({have}), got {name!r}")
         return self.select(self.split == name)
 
     def with_labels(self, labels: Any, label_names: Sequence[str] | None = None) -> "Dataset":

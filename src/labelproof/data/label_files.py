@@ -236,6 +236,8 @@ def iter_json_rows(path: Path) -> Iterator[tuple[str, Any]]:
             if isinstance(value, list):
                 value = cell_labels(value)
         except (ValueError, RecursionError) as error:
+            if isinstance(error, json.JSONDecodeError):
+                raise DataFormatError(f"{where}: expected JSON ({error.msg} at character {error.colno})") from error
             what = "nested too deeply" if isinstance(error, RecursionError) else error
             raise DataFormatError(f"{where}: {what}") from error
         if not isinstance(value, dict | list):

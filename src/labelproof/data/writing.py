@@ -23,7 +23,7 @@ from labelproof.data.textfile import COMPRESSED, bare_name
 from labelproof.foundation.optional_packages import need
 from labelproof.foundation.writing import replacing, replacing_path
 
-__all__ = ["save_dataset"]
+__all__ = ["ENDINGS", "save_dataset"]
 
 ENDINGS = {
     ".jsonl": "jsonl",

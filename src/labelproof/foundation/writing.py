@@ -81,7 +81,8 @@ def replacing_path(path: PathLike) -> Iterator[Path]:
             raise _told(place, error) from error
         raise
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # a file system that cannot be written says so even of a draft that is not there
+            draft.unlink()
 
 
 def write_text(path: PathLike, text: str, *, errors: str = "strict") -> None:

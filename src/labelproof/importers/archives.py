@@ -24,6 +24,8 @@ MAX_RATIO = 100
 @contextmanager
 def open_zip(file: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile.ZipFile]:
     """Open a zip file, and turn whatever its damage does to the reader into one sentence."""
+    if isinstance(file, str | os.PathLike) and os.path.isfile(file) and not os.path.getsize(file):
+        raise ValueError("expected a zip file, got an empty file")
     try:
         with zipfile.ZipFile(file) as archive:
             yield archive

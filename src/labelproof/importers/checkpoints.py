@@ -139,5 +139,5 @@ def _refusal(message: str) -> str:
     if "Unsupported" in message or "weights_only" in message.lower() or "GLOBAL" in message:
         words = message.split("GLOBAL ")[-1].split()[0] if "GLOBAL " in message else "Python objects"
         return f"expected tensors only, got pickled Python objects ({words}), which are not read: {SAFE}"
-    first = message.splitlines()[0][:200] if message else "no reason given"
-    return f"expected a torch checkpoint ({first})"
+    why = f" ({message.splitlines()[0][:200]})" if message else ", got an empty or damaged file"
+    return f"expected a torch checkpoint{why}"

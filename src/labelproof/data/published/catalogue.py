@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 
 from labelproof.data.dataset import Dataset
@@ -62,4 +63,7 @@ def find_named(name: str) -> Path:
         if name and (place / name).is_dir():
             return place / name
     where = f"a folder of this name under {root}" if root else "a data set under LABELPROOF_DATA, which is not set"
-    raise DataFormatError(f"{name}: no such file or folder, nor {where}")
+    known = [path.name for place in (*((Path(root),) if root else ()), SHIPPED) for path in place.glob("[!._]*")]
+    near = get_close_matches(name, known, 1)
+    meant = f"; the nearest is {near[0]}" if near else ""
+    raise DataFormatError(f"{name}: no such file or folder, nor {where}{meant}")
