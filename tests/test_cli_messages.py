@@ -292,7 +292,7 @@ def test_a_broken_line_of_json_is_told_by_its_place(folder):
 def test_a_file_that_is_no_audit_is_told_what_is_expected(folder):
     Path("W.npz").write_bytes(b"PK\xff")
     refused = run("report", "W.npz", "-o", "r.html")
-    assert_refused(refused, "W.npz: expected the folder of an audit, or its audit.json, got a file that is no JSON")
+    assert_refused(refused, "W.npz: expected the folder of an audit, or its audit.json; expected ")
 
 
 def test_errors_of_the_system_begin_with_the_file(folder, monkeypatch):

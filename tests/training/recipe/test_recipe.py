@@ -236,7 +236,7 @@ def test_one_command_trains_predicts_and_evaluates(texts, tmp_path, monkeypatch)
     ("words", "message"),
     [
         (("-o", "run"), "expected --data with the data, or the file of a configuration"),
-        (("config.yaml", "--data", "d.csv", "-o", "run"), "expected --data or a configuration, got both (config.yaml)"),
+        (("config.yaml", "--data", "d.csv", "-o", "run"), "which names the data in data.path, got both (config.yaml)"),
         (("--data", "d.csv"), "expected --output with the folder of the run"),
         (("--data", "d.csv", "-o", "run", "--budget", "soon"), "budget must be a time such as 90s"),
         (("--data", "d.csv", "-o", "run", "--metric", "best"), "best"),
