@@ -39,7 +39,7 @@ def main(words: list[str] | None = None) -> None:
     if rows:
         radii.draw(rows, places.picture("radii"))
     for name, heads in found.items():
-        grid_picture.draw(heads, places.picture(name), name)
+        grid_picture.draw(heads, places.picture(name), tasks.TITLES.get(name, name))
     page.write(
         places.page,
         rows,
