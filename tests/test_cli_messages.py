@@ -94,8 +94,8 @@ def test_data_in_the_place_of_a_configuration_are_told_their_option(folder):
 
 def test_a_second_column_after_an_option_is_told_to_repeat_the_option(folder):
     result = train("--features", "a", "b", "-o", "run")
-    assert_refused(result, "got both (b): a configuration names its data by data.path, and several columns")
-    assert_refused(train("data.time=year", "-o", "run"), "got both (data.time=year)")
+    assert_refused(result, "which names the data in data.path, got both (b); several columns are named by")
+    assert_refused(train("data.time=year", "-o", "run"), "overrides such as data.time=year go with the file of a")
 
 
 def test_a_column_of_times_is_named_by_an_option(folder):
