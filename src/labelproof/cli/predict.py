@@ -66,6 +66,7 @@ def predict(
         typer.Option(
             "--column",
             "-c",
+            metavar="COLUMN",
             help="Column of a table to read, may be repeated; by default those of training.",
             show_default=False,
         ),
