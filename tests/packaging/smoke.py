@@ -36,8 +36,7 @@ for file in root.rglob("*"):
         sizes[file.relative_to(root).parts[0]] = sizes.get(file.relative_to(root).parts[0], 0) + file.stat().st_size
 whole = sum(size for name, size in sizes.items() if not name.startswith(("pip", "setuptools", "_distutils", "pkg_res")))
 largest = sorted(sizes.items(), key=lambda item: -item[1])[:4]
-parts = ", ".join(f"{name} {size / 1e6:.0f}" for name, size in largest)
-print(f"installed, with the byte code of pip: {whole / 1e6:.0f} MB,", parts)
+print(f"installed: {whole / 1e6:.0f} MB,", ", ".join(f"{name} {size / 1e6:.0f}" for name, size in largest))
 """
 
 

@@ -59,7 +59,9 @@ Part = Annotated[
 ]
 LabelColumn = Annotated[
     list[str] | None,
-    typer.Option(help="Column of the labels in a table, or (repeated) columns of 0 and 1.", show_default=False),
+    typer.Option(
+        metavar="COLUMN", help="Column of the labels in a table, or (repeated) columns of 0 and 1.", show_default=False
+    ),
 ]
 Bias = Annotated[
     Path | None,

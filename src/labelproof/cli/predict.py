@@ -65,6 +65,7 @@ class Reading:
         typer.Option(
             "--column",
             "-c",
+            metavar="COLUMN",
             help="Column of a table to read, may be repeated; by default those of training.",
             show_default=False,
         ),
