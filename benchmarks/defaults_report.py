@@ -196,7 +196,7 @@ def _ranking(path: Path) -> Iterator[str]:
             "([by set](calibrated_ranking.md))?\n"
         )
         yield from verdicts(rows)
-        yield "\nTo choose would take a second layer of scores; the model keeps one, with calibrated scores for all metrics."
+        yield "\nTo choose would take a second layer of scores; the model keeps one, whose scores are calibrated."
 
 
 def _times(results: Results) -> Iterator[str]:
