@@ -153,7 +153,10 @@ def _limits(results: Results) -> str:
         if most is not None:
             minutes.setdefault(round(most / 60), []).append(name)
     had = "; ".join(f"{most} minutes ({', '.join(names)})" for most, names in sorted(minutes.items()))
-    return f"CPU time for all peers of a data set together: {had}. What would take longer is left out and named below."
+    return (
+        f"CPU time for all peers of a data set together: {had}. What would take longer is left out; this and what was "
+        "not run although there was time for it is named below, with its time for the first of its options."
+    )
 
 
 # Tables
@@ -196,7 +199,11 @@ def _ranking(path: Path) -> Iterator[str]:
             "([by set](calibrated_ranking.md))?\n"
         )
         yield from verdicts(rows)
+<<<<<<< HEAD
         yield "\nTo choose would take a second layer of scores; the model keeps one, calibrated, for all metrics."
+=======
+        yield "\nTo choose would take a second layer of scores; the model keeps one, whose scores are calibrated."
+>>>>>>> defaults
 
 
 def _times(results: Results) -> Iterator[str]:

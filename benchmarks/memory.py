@@ -1,11 +1,11 @@
 """Memory of a training run with many labels: 100,000 examples, 20,000 labels, sparse features.
 
-    python benchmarks/memory.py [auto|DFT|bottleneck] [--budget 10m] [--batches N]
+    python benchmarks/memory.py [auto|DFT|bottleneck] [BATCHES] [--budget 10m]
 
 Writes benchmarks/results/memory.md, or memory_HEAD.md. "auto" is the recipe, which has to fall back on what fits: a
 network alone, which by default looks for twenty minutes how many epochs are best; --budget names another time. With
---batches an epoch ends after so many of them: that saves most of the time, and what is kept in memory is the same. The
-others train one epoch with its validation.
+BATCHES an epoch ends after so many of them, and the budget is a minute unless it is named: that saves most of the time,
+and what is kept in memory is the same. The others train one epoch with its validation.
 
 Thresholds are tuned and the test part is evaluated; the largest resident size is that of the whole process, data and
 libraries included. Labels stay sparse: dense ones of all examples would take 8 GB as float32.
@@ -29,6 +29,7 @@ HEADS = {
     "DFT": {"kind": "dft", "slack": 50},
     "bottleneck": {"kind": "bottleneck", "d": 81},
 }
+MINUTE = "1m"
 EXAMPLES, LABELS, FEATURES = 100_000, 20_000, 50_000
 
 
@@ -48,22 +49,23 @@ def end_epochs_after(batches: int) -> None:
     network._epoch = first_batches
 
 
-def _cut_short(given: argparse.Namespace) -> list[str]:
+def _cut_short(budget: str | None, batches: int | None) -> list[str]:
     """Say what makes time and micro-F1 other than those of the default."""
     found = []
-    if given.budget:
-        found.append(f"- The budget was {given.budget}; by default a network that stands alone has twenty minutes.")
-    if given.batches:
-        found.append(f"- Epochs ended after {given.batches} batches: time and micro-F1 are not those of a training.")
+    if budget:
+        found.append(f"- The budget was {budget}; by default a network that stands alone has twenty minutes.")
+    if batches:
+        found.append(f"- Epochs ended after {batches} batches: time and micro-F1 are not those of a training.")
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("head", nargs="?", choices=HEADS, default="DFT")
+    parser.add_argument("batches", nargs="?", type=int, help="of an epoch of the recipe's networks")
     parser.add_argument("--budget", help="of the recipe")
-    parser.add_argument("--batches", type=int, help="of an epoch of the recipe's networks")
     given = parser.parse_args()
+    budget = given.budget or (MINUTE if given.batches else None)
     head = given.head
     torch.set_num_threads(1)
     if given.batches:
@@ -76,10 +78,10 @@ def main() -> None:
         "trainer": {"epochs": 1, "batch_size": 256, "accelerator": "cpu"},
     }
     data = {"validation": 0.05, "test": 0.05}
-    options = HEADS[head] | ({"budget": given.budget} if given.budget else {})
+    options = HEADS[head] | ({"budget": budget} if budget else {})
     config = TrainConfig.from_dict({"data": data, "head": options, **({} if head == "auto" else chosen)})
-    chosen_time = [f"--budget {given.budget}"] if given.budget else []
-    command = " ".join([head, *chosen_time, *([f"--batches {given.batches}"] if given.batches else [])])
+    words = [head, *([str(given.batches)] if given.batches else [])]
+    command = " ".join([*words, *([f"--budget {given.budget}"] if given.budget else [])])
     start = time.process_time()
     fitted = fit(config, dataset, progress=False)
     lines = [
@@ -95,7 +97,7 @@ def main() -> None:
         f"| CPU time of training, threshold tuning and evaluation | {time.process_time() - start:.0f} s |",
         f"| micro-F1 on the test part | {fitted.metrics['test']['micro-f1']:.3f} |",
         "",
-        *_cut_short(given),
+        *_cut_short(budget, given.batches),
         *(f"- {note}" for note in fitted.notes),
     ]
     print("\n".join(lines), flush=True)

@@ -172,7 +172,7 @@ def test_an_error_of_the_system_is_told_without_its_number(folder, monkeypatch):
     monkeypatch.setattr("labelproof.models.Model.save", full)
     result = train("-o", "run")
     assert result.exit_code == 2
-    assert result.stderr.endswith("\nerror: run/model: No space left on device\n")
+    assert result.stderr.endswith("\nerror: run/model: no space left on device\n")
 
 
 def test_nothing_to_resume_is_an_error(folder):

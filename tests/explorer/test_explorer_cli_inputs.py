@@ -91,7 +91,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(folder, opened):
         (["--features", "F.npy", "--calibration", "few.npy"], "calibration must hold at least 299 inputs"),
         (["--features", "F.npy", "--calibration", "F.npy"], "calibration must hold"),
         (["--features", "F.npy", "--rule", "sparsemax"], "the stretch is for the rules sigmoid and topk"),
-        (["--data", "F.npy"], "--data needs a model that is run here"),
+        (["--data", "F.npy"], "--data needs a model that can be run here"),
     ):
         assert sentence in opened("W.npz", *words, fails=True)
 
