@@ -199,11 +199,7 @@ def _ranking(path: Path) -> Iterator[str]:
             "([by set](calibrated_ranking.md))?\n"
         )
         yield from verdicts(rows)
-<<<<<<< HEAD
-        yield "\nTo choose would take a second layer of scores; the model keeps one, calibrated, for all metrics."
-=======
         yield "\nTo choose would take a second layer of scores; the model keeps one, whose scores are calibrated."
->>>>>>> defaults
 
 
 def _times(results: Results) -> Iterator[str]:
