@@ -118,7 +118,8 @@ def _heat(records: list[RunRecord]) -> str:
         f"{word} at β = {beta:g}, η = {eta:g} ({100 * scores[beta, eta]:.1f})" for (beta, eta), word in ends
     )
     n_seeds = len({record.seed for record in records})
-    return f"Mean over {n_seeds} seeds: {said}.\n\n![weighted F1 over β and η](pictures/sigmoid_f1_heat.png)"
+    seeds = "One seed" if n_seeds == 1 else f"Mean over {n_seeds} seeds"
+    return f"{seeds}: {said}.\n\n![weighted F1 over β and η](pictures/sigmoid_f1_heat.png)"
 
 
 def _batches(records: list[RunRecord]) -> str:
