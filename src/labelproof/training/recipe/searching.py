@@ -72,7 +72,7 @@ class _Desk:
         """Return whether a stage fits into the time that is left; if not, it is named."""
         if seconds <= self.budget.left():
             return True
-        self.found.skipped.append(f"{name} ({f'about {seconds:.0f} s' if seconds >= 1 else 'less than a second'})")
+        self.found.skipped.append(f"{name} (about {max(1, seconds):.0f} s)")
         return False
 
     def _note(self, candidate: Candidate) -> None:
