@@ -78,7 +78,7 @@ def _faults(
             by_size.setdefault(len(rows), []).append(i)
     proven: set[int] = set()
     for size, which in by_size.items():
-        at_once = 1 + 100_000 // size**2  # keeps the matrices of a stack in the processor's cache
+        at_once = 1 + 50_000 // size**2  # keeps the matrices of a stack in the processor's cache
         for start in range(0, len(which), at_once):
             some = which[start : start + at_once]
             systems = _float_systems(layer, sets.take(some), np.array([conflicts[i] for i in some]), floats)
