@@ -9,7 +9,14 @@ import pytest
 import scipy.sparse
 
 from labelproof.proof import conflicts
-from labelproof.proof.conflicts import _extra_row, _float_systems, _only_dependence, conflict_faults, exact_multipliers
+from labelproof.proof.conflicts import (
+    _are_active,
+    _extra_row,
+    _float_systems,
+    _only_dependence,
+    conflict_faults,
+    exact_multipliers,
+)
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import exact_row, make_layer
 from labelproof.proof.rounding import float_rows
@@ -70,6 +77,19 @@ def test_a_row_that_underflows_beside_its_own_entries_is_left_to_exact_numbers()
     assert not np.isnan(system[1:]).any()
 
 
+def test_active_labels_are_told_from_others_and_from_those_of_other_label_sets():
+    sets = read_label_sets([[], [5], [0, 2, 5], [1], [0]], 6)
+    rows = np.array([[0, 1, 2, 5, 9], [0, 1, 2, 5, 6], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4]])
+    found = _are_active(sets, rows)
+    for active, numbers, some in zip(sets, rows.tolist(), found.tolist(), strict=True):
+        assert some[:3] == [number in active for number in numbers[:3]]  # the others may be no labels
+    assert found[1, 3]
+    assert _are_active(read_label_sets([[0]], 2), np.array([[0, 1]])).tolist() == [[True, False]]
+    assert _are_active(read_label_sets([[]], 2), np.array([[0, 1]])).tolist() == [[False, False]]
+    few = read_label_sets([[5], [0]], 6)  # numbers of one label set are none of the next
+    assert _are_active(few, np.array([[0, 1, 2], [0, 1, 2]])).tolist() == [[False] * 3, [True, False, False]]
+
+
 @pytest.mark.parametrize("options", [{}, {"bias": np.arange(4.0)}])
 def test_rows_that_were_scaled_for_witnesses_are_taken_from_there(options):
     layer = make_layer(WEIGHT, **options)
@@ -80,6 +100,14 @@ def test_rows_that_were_scaled_for_witnesses_are_taken_from_there(options):
     assert len(set(ratios.tolist())) == 1  # `many_rows` asks for the same scale of all rows
     twice = replace(floats, rows=2 * floats.rows)
     np.testing.assert_array_equal(np.array(_float_systems(layer, sets, rows, twice)), 2 * taken)
+
+
+def test_what_rounding_leaves_of_an_offset_is_no_column_of_a_conflict():
+    layer = make_layer(WEIGHT, bias=[1e10, 2e10, 3e10, 4e10], thresholds=[0.3, 0.4, 0.6, 0.7])
+    assert layer.offset_error.all()
+    sets, rows = read_label_sets([[0]], 4), np.array([[0, 1, 3]])
+    anew, taken = (_float_systems(layer, sets, rows, floats)[0] for floats in (None, float_rows(layer)))
+    assert anew.shape == taken.shape == (3, 5)
 
 
 def test_rows_that_were_not_scaled_one_by_one_and_exactly_are_scaled_anew():

@@ -141,12 +141,11 @@ def _float_systems(
 
 
 def _are_active(sets: LabelSets, rows: Indices) -> npt.NDArray[np.bool_]:
-    """Return which rows (n_sets, size) are those of labels that are active in their label set."""
-    first = sets.n_labels + np.int64(rows.max(initial=0)) + 1  # a range of numbers for each label set
-    known = np.repeat(np.arange(len(sets)), np.diff(sets.indptr)) * first + sets.indices  # ascending
-    asked = np.arange(len(sets))[:, None] * first + rows
-    places = np.searchsorted(known, asked)
-    return np.append(known, -1)[places] == asked
+    """Return which rows (n_sets, size) are those of labels that are active in their label set, if they are labels'."""
+    which, n = np.arange(len(sets)), sets.n_labels
+    known = np.repeat(which, np.diff(sets.indptr)) * n + sets.indices  # ascending: each label set has n numbers
+    asked = which[:, None] * n + np.minimum(rows, n - 1)
+    return np.append(known, -1)[np.searchsorted(known, asked)] == asked
 
 
 def _has_all(floats: FloatRows, layer: OutputLayer, conflicts: Indices) -> bool:
