@@ -88,7 +88,8 @@ def test_the_figures_of_peers_are_those_of_the_benchmarks():
     """Whoever measures again must change the README too."""
     fair = (ROOT / "benchmarks/results/fair.md").read_text()
     row = re.search(r"8921x50 true .*?\*\*(\d+)\.\d×", fair)
-    ratios = sorted(float(ratio) for ratio in re.findall(r"\*\*(\d+\.\d)×\*\*", fair))
+    rows = [line for line in fair.splitlines() if "†" not in line]  # those of which both sides ran at the same time
+    ratios = sorted(float(ratio) for ratio in re.findall(r"\*\*(\d+\.\d)×\*\*", "\n".join(rows)))
     assert f"**{row[1]}×**; {ratios[0]:.0f}× to {ratios[-1]:.0f}× on {len(ratios)} layers" in README
     whole = re.search(r"8921x50 \(.*?\*\*(\d+)×", (ROOT / "benchmarks/results/decide.md").read_text())
     assert f"{whole[1]}× |" in README
