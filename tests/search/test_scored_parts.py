@@ -9,15 +9,18 @@ from labelproof.search import systems
 from labelproof.search.systems import search_system
 
 
+@pytest.mark.parametrize("tile", [1, 3, 128])
 @pytest.mark.parametrize("n_labels", [7, 8, 9, 40])
-def test_every_row_is_in_one_part_and_the_rest_is_zero(n_labels, monkeypatch):
+def test_every_row_is_in_one_part_and_the_rest_is_zero(n_labels, tile, monkeypatch):
     monkeypatch.setattr(systems, "ROWS_A_PART", 1)
+    monkeypatch.setattr(systems, "ROWS_A_TILE", tile)
     weight = np.random.default_rng(n_labels).normal(size=(n_labels, 2))
     system = search_system(make_layer(weight, domain=(-1.0, 2.0)))
     parts = system.scored_parts
-    n_parts, _, size = parts.shape
+    n_parts, n_tiles, width, size = parts.shape
     assert n_parts == min(4, len(system.rows) // system.width)
-    rows = parts.transpose(2, 0, 1).reshape(n_parts * size, -1)
+    assert size <= tile
+    rows = parts.transpose(1, 3, 0, 2).reshape(n_tiles * size * n_parts, width)
     np.testing.assert_array_equal(rows[: len(system.rows)], system.rows.astype(np.float32))
     assert not rows[len(system.rows) :].any()
 
@@ -31,7 +34,7 @@ def test_only_layers_of_many_labels_are_scored_in_parts():
 @pytest.mark.parametrize("rule", ["sigmoid", "topk", "sparsemax"])
 @pytest.mark.parametrize("domain", [None, "nonnegative", (np.array([0.5, -1.0, 0.0]), np.array([0.5, 2.0, np.inf]))])
 @pytest.mark.parametrize("ties", ["open", "inactive"])
-def test_verdicts_do_not_depend_on_the_number_of_parts(rule, domain, ties, monkeypatch):
+def test_verdicts_depend_neither_on_the_number_of_parts_nor_on_their_tiles(rule, domain, ties, monkeypatch):
     rng = np.random.default_rng(3)
     weight = rng.normal(size=(41, 3))
     weight[:5] = 0.0  # rows that hold, or not, at every input
@@ -40,11 +43,12 @@ def test_verdicts_do_not_depend_on_the_number_of_parts(rule, domain, ties, monke
     sets = [np.flatnonzero(row > np.sort(row)[-4]).tolist() for row in points @ weight.T]
     sets += [rng.choice(41, 3, replace=False).tolist() for _ in range(60)]
     found = []
-    for most in (1, 2, 3, 4):
+    for most, tile in ((1, 128), (1, 4), (2, 128), (3, 1), (4, 5)):
         monkeypatch.setattr(systems, "ROWS_A_PART", 1)
+        monkeypatch.setattr(systems, "ROWS_A_TILE", tile)
         monkeypatch.setattr(systems, "MOST_PARTS", most)
         v = lp.verify(weight, sets, rule=rule, domain=domain, ties=ties)
         v.check()
         found.append(v.status.tolist())
     assert -1 not in found[0]
-    assert found == [found[0]] * 4
+    assert found == [found[0]] * 5

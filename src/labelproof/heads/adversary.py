@@ -113,11 +113,11 @@ def largest_margin(weight: npt.NDArray[np.float64], active: Iterable[int]) -> tu
     m, inside = rows.shape[1], signs > 0
     inside[np.argsort(rows @ rows[inside].sum(0))[: 2 * m]] = True
     places = np.flatnonzero(inside)
-    x, QT, RT, lam, multipliers = np.zeros(m), np.zeros((m, m)), np.zeros((m, m)), np.zeros(m + 1), np.zeros(m + 1)
+    x, QT, L, lam, multipliers = np.zeros(m), np.zeros((m, m)), np.zeros((m, m)), np.zeros(m + 1), np.zeros(m + 1)
     tight, q = np.zeros(m + 1, np.int64), 0
     while True:
         outcome, q, *_ = dual_active_set(
-            rows[places], np.ones(len(places)), 0, x, QT, RT, lam, tight, q, 1.0, 1e-9, 100 * m + 2000, multipliers
+            rows[places], np.ones(len(places)), 0, x, QT, L, lam, tight, q, 1.0, 1e-9, 100 * m + 2000, multipliers
         )
         lacks = np.where(inside, 0.0, 1 - rows @ x)
         if outcome != SOLVED or lacks.max() < 1e-7:

@@ -4,8 +4,10 @@ Nothing computed here is trusted: `proof` decides. The problem, for unit rows g_
 
     minimise ½‖v‖²  subject to  g_i·v ≥ t_i for every row, e·v = 0 for every equality,
 
-solved by the dual active-set method of Goldfarb and Idnani on a growing working set of rows. The gradients of the
-active rows are kept as a thin QR factorisation, which stays accurate where an inverse of their Gram matrix does not.
+solved by the dual active-set method of Goldfarb and Idnani on a growing working set of rows. The
+directions of the active rows are kept as an orthonormal basis QT, which stays accurate where an inverse of their Gram
+matrix does not, with the triangle L of what each is made of: QT = L G for the active rows G. So the coordinates of any
+vector in the active rows are a product with L, whose terms do not wait for each other, unlike those of a solution.
 The same iteration for exact and for many-bit numbers is in `active_set`; this one stands alone since compiled code
 takes no arithmetic from outside, and its factors, rather than the solutions, are what it keeps from step to step.
 """
@@ -23,12 +25,12 @@ __all__ = [
     "STOPPED",
     "active_set_scratch",
     "append_row",
+    "combine",
     "continue_active_set",
     "drop_row",
     "dual_active_set",
     "product",
     "project",
-    "solve_upper",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -39,34 +41,21 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
-def solve_upper(R, c, q, r):  # pragma: no cover - compiled
-    """Solve R r = c for the leading q×q triangle of R, four rows at a time, which do not wait for each other."""
+def combine(L, c, q, r):  # pragma: no cover - compiled
+    """Write r = c L for the leading q×q triangle of L, four rows at a time; above its diagonal L is 0."""
     for a in range(q):
-        r[a] = 1.0 / R[a, a]  # now, since rows would wait for a division
-    a = q
-    while a >= 4:
-        a -= 4
-        known = r[a + 4 : q]  # loops from 0 are compiled to vector instructions
-        row0, row1, row2, row3 = R[a, a + 4 : q], R[a + 1, a + 4 : q], R[a + 2, a + 4 : q], R[a + 3, a + 4 : q]
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        for k in range(known.shape[0]):
-            s0 += row0[k] * known[k]
-            s1 += row1[k] * known[k]
-            s2 += row2[k] * known[k]
-            s3 += row3[k] * known[k]
-        r3 = (c[a + 3] - s3) * r[a + 3]
-        r2 = (c[a + 2] - s2 - R[a + 2, a + 3] * r3) * r[a + 2]
-        r1 = (c[a + 1] - s1 - R[a + 1, a + 3] * r3 - R[a + 1, a + 2] * r2) * r[a + 1]
-        r[a] = (c[a] - s0 - R[a, a + 3] * r3 - R[a, a + 2] * r2 - R[a, a + 1] * r1) * r[a]
-        r[a + 1] = r1
-        r[a + 2] = r2
-        r[a + 3] = r3
-    while a > 0:
-        a -= 1
-        s0 = c[a]
-        for b in range(a + 1, q):
-            s0 -= R[a, b] * r[b]
-        r[a] *= s0
+        r[a] = 0.0
+    b = 0
+    while b + 4 <= q:
+        row0, row1, row2, row3 = L[b], L[b + 1], L[b + 2], L[b + 3]
+        c0, c1, c2, c3 = c[b], c[b + 1], c[b + 2], c[b + 3]
+        for a in range(b + 4):
+            r[a] += c0 * row0[a] + c1 * row1[a] + c2 * row2[a] + c3 * row3[a]
+        b += 4
+    while b < q:
+        for a in range(b + 1):
+            r[a] += c[b] * L[b, a]
+        b += 1
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
@@ -119,23 +108,16 @@ def project(QT, q, g, sign, c, z):  # pragma: no cover - compiled
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
-def append_row(QT, R, lam, active, q, c, z, zz, row, multiplier):  # pragma: no cover - compiled
-    """Make a row active, given its split c, z by `project`."""
-    norm = np.sqrt(zz)
+def append_row(QT, L, lam, active, q, r, z, zz, row, multiplier):  # pragma: no cover - compiled
+    """Make a row active, given its split by `project` and what `combine` makes of it."""
+    inverse = 1.0 / np.sqrt(zz)
     for a in range(q):
-        R[a, q] = c[a]
-    R[q, q] = norm
+        L[q, a] = -inverse * r[a]
+    L[q, q] = inverse
     for j in range(z.shape[0]):
-        QT[q, j] = z[j] / norm
+        QT[q, j] = inverse * z[j]
     lam[q] = multiplier
     active[q] = row
-
-
-@compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
-def _shift(row):  # pragma: no cover - compiled
-    """Move all but the first number one place to the left."""
-    for k in range(row.shape[0] - 1):
-        row[k] = row[k + 1]
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
@@ -143,34 +125,32 @@ def _rotate(one, other, cs, sn):  # pragma: no cover - compiled
     """Rotate two vectors in their plane."""
     for k in range(one.shape[0]):
         u, w = one[k], other[k]
-        one[k] = cs * u + sn * w
-        other[k] = cs * w - sn * u
+        one[k] = cs * u - sn * w
+        other[k] = cs * w + sn * u
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
-def drop_row(QT, R, lam, active, q, place, c, z, zz):  # pragma: no cover - compiled
-    """Remove the active row at this place, restoring the triangle by rotations; return the new q.
+def drop_row(QT, L, lam, active, q, place, c, z, zz):  # pragma: no cover - compiled
+    """Remove the active row at this place: rotations leave it to the last direction, which goes; return the new q.
 
     The split c, z of another row by `project` is brought along, and its new ‖z‖² is returned too.
     """
     m = QT.shape[1]
+    for a in range(place, q - 1):
+        lam[a] = lam[a + 1]
+        active[a] = active[a + 1]
     for b in range(place, q - 1):
-        lam[b] = lam[b + 1]
-        active[b] = active[b + 1]
-    for a in range(place + 1):
-        _shift(R[a, place:q])
-    for b in range(place, q - 1):
-        _shift(R[b + 1, b:q])
-        x, y = R[b, b], R[b + 1, b]
+        x, y = L[b, place], L[b + 1, place]
         h = np.sqrt(x * x + y * y)
-        if h == 0.0:
-            continue
-        cs, sn = x / h, y / h
-        _rotate(R[b, b : q - 1], R[b + 1, b : q - 1], cs, sn)
+        cs, sn = y / h, x / h
+        _rotate(L[b, : b + 2], L[b + 1, : b + 2], cs, sn)
+        for a in range(place, b + 1):
+            L[b, a] = L[b, a + 1]
+        L[b, b + 1] = 0.0
         _rotate(QT[b], QT[b + 1], cs, sn)
         u, w = c[b], c[b + 1]
-        c[b] = cs * u + sn * w
-        c[b + 1] = cs * w - sn * u
+        c[b] = cs * u - sn * w
+        c[b + 1] = cs * w + sn * u
     last = c[q - 1]
     for j in range(m):
         z[j] += last * QT[q - 1, j]
@@ -216,7 +196,7 @@ def dual_active_set(
     n_equal: int,
     v: Floats,
     QT: Floats,
-    R: Floats,
+    L: Floats,
     lam: Floats,
     active: npt.NDArray[np.int64],
     q: int,
@@ -227,7 +207,7 @@ def dual_active_set(
 ) -> tuple[int, int, int, int]:
     """Continue the active-set method on the rows of G until all reach their share ``floor`` of their targets.
 
-    The first ``n_equal`` rows are equalities, with target 0. State: v (m,), QT (m, m), R (m, m), lam, active (m + 1,),
+    The first ``n_equal`` rows are equalities, with target 0. State: v (m,), QT (m, m), L (m, m), lam, active (m + 1,),
     q. It is whole after every call, so that a search that was STOPPED can go on; rows may be added in between.
     Returns (outcome, q, steps, entering). After CONFLICT the rows active[:q] and entering contradict each other with
     multipliers[:q] and 1; after SOLVED every row has g·v ≥ floor · target − tolerance, or ≥ target at the optimum.
@@ -235,7 +215,7 @@ def dual_active_set(
     """
     scratch = active_set_scratch(*G.shape)
     rows = np.arange(len(targets)), np.ones(len(targets)), targets
-    return _from_python(G, *rows, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch)
+    return _from_python(G, *rows, n_equal, v, QT, L, lam, active, q, floor, tolerance, max_steps, multipliers, scratch)
 
 
 def active_set_scratch(n_rows: int, m: int) -> tuple[npt.NDArray[Any], ...]:
@@ -246,16 +226,16 @@ def active_set_scratch(n_rows: int, m: int) -> tuple[npt.NDArray[Any], ...]:
 
 @compiled(_nrt=False, error_model="numpy", fastmath=_FAST)
 def _from_python(
-    A, places, signs, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+    A, places, signs, targets, n_equal, v, QT, L, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
 ):  # pragma: no cover - compiled
     return continue_active_set(
-        A, places, signs, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+        A, places, signs, targets, n_equal, v, QT, L, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
     )
 
 
 @compiled_part(_nrt=False, error_model="numpy", fastmath=_FAST)
 def continue_active_set(
-    A, places, signs, targets, n_equal, v, QT, R, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
+    A, places, signs, targets, n_equal, v, QT, L, lam, active, q, floor, tolerance, max_steps, multipliers, scratch
 ):  # pragma: no cover - compiled
     """Do what `dual_active_set` says, in arrays that the caller has made: numba takes seconds to compile each kind.
 
@@ -272,7 +252,8 @@ def continue_active_set(
         for e in range(n_equal):  # v = 0 meets every equality: they only narrow the directions
             zz = project(QT, q, A[places[e]], signs[e], c, z)
             if zz > 1e-12:
-                append_row(QT, R, lam, active, q, c, z, zz, e, 0.0)
+                combine(L, c, q, r)
+                append_row(QT, L, lam, active, q, r, z, zz, e, 0.0)
                 q += 1
     n_candidates = 0
     uses = 0
@@ -320,7 +301,7 @@ def continue_active_set(
         zz = project(QT, q, g, sign, c, z)
         while True:  # every turn but the last drops a row
             steps += 1
-            solve_upper(R, c, q, r)
+            combine(L, c, q, r)
             longest = np.inf
             place = np.int64(-1)
             for a in range(q):
@@ -348,10 +329,10 @@ def continue_active_set(
                 lam[a] -= step * r[a]
             multiplier += step
             if full <= longest:
-                append_row(QT, R, lam, active, q, c, z, zz, entering, multiplier)
+                append_row(QT, L, lam, active, q, r, z, zz, entering, multiplier)
                 is_active[entering] = True
                 q += 1
                 break
             is_active[active[place]] = False
-            q, zz = drop_row(QT, R, lam, active, q, place, c, z, zz)
+            q, zz = drop_row(QT, L, lam, active, q, place, c, z, zz)
     return STOPPED, q, steps, -1

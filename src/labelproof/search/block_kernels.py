@@ -18,62 +18,77 @@ from labelproof.search.active_set_kernels import (
 __all__ = ["extend_working_set", "fill_slots", "search_block"]
 
 Array = npt.NDArray[Any]
-ROWS_A_PEAK = 64  # that are looked at again only if the worst of them counts
 LEAST_STEPS = 20  # on the same rows, before all are looked at: the missing ones matter more than the last steps
 
 
 @compiled_part(_nrt=False, fastmath=True)
-def extend_working_set(scores, part, n_parts, is_in, most, share, limit, found, peaks):  # pragma: no cover - compiled
+def extend_working_set(scores, slot, part, n_parts, is_in, most, share, limit, found, peaks):  # pragma: no cover
     """Collect the rows of a part with the worst scores (satisfied iff negative) that are not yet in.
 
     Rows over ``share`` of the worst violation of score ≤ −1 count, and of these at most ``most``, nearly the worst
-    ones. Returns the worst score and how many were found; none are sought when the worst is below ``limit``. The worst
-    of each few rows, which are ``len(peaks)`` apart, goes to ``peaks``, so that most are looked at once.
+    ones. Returns the worst score and how many were found; none are sought when the worst is below ``limit``. Scores are
+    (n_tiles, n_slots, tile), and ``peaks`` (tile,) is for the worst ones at each place of a tile: all loops but the
+    last compile to vector instructions, unlike one for a maximum.
     """
-    n, n_peaks = scores.shape[0], peaks.shape[0]
-    for b in range(n_peaks):
-        peaks[b] = scores[b]
-    for start in range(n_peaks, n, n_peaks):  # a loop that compiles to vector instructions, unlike one for a maximum
-        some = scores[start : min(start + n_peaks, n)]
-        for b in range(some.shape[0]):
-            peaks[b] = some[b] if some[b] > peaks[b] else peaks[b]
+    n_tiles, tile = scores.shape[0], scores.shape[2]
+    some = scores[0, slot]
+    for i in range(tile):
+        peaks[i] = some[i]
+    for t in range(1, n_tiles):
+        some = scores[t, slot]
+        for i in range(tile):
+            peaks[i] = some[i] if some[i] > peaks[i] else peaks[i]
     worst = peaks[0]
-    for b in range(n_peaks):
-        worst = max(worst, peaks[b])
+    for i in range(tile):
+        worst = max(worst, peaks[i])
     if worst < limit or most <= 0:
         return worst, 0
     cut = np.float32(-1.0 + (worst + 1.0) * share)
     for _ in range(20):
-        over = 0
-        for b in range(n_peaks):
-            if peaks[b] >= cut:
-                for i in range(b, n, n_peaks):
-                    over += scores[i] >= cut
+        over = np.int64(0)
+        for t in range(n_tiles):
+            over += _n_over(scores[t, slot], cut)
         if over <= most:
             break
         cut = np.float32(0.5) * (cut + worst)
     count = np.int64(0)
-    for b in range(n_peaks):
-        if peaks[b] >= cut:
-            for i in range(b, n, n_peaks):
-                place = i * n_parts + part
-                if scores[i] >= cut and count < most and not is_in[place]:
+    for t in range(n_tiles):
+        some = scores[t, slot]
+        if _n_over(some, cut) == 0:
+            continue
+        for i in range(tile):
+            if some[i] >= cut:
+                place = (t * tile + i) * n_parts + part
+                if count < most and not is_in[place]:
                     found[count] = place
                     count += 1
     return worst, count
 
 
+@compiled_part(_nrt=False, fastmath=True)
+def _n_over(scores, cut):  # pragma: no cover - compiled
+    """Count the scores that reach a cut."""
+    over = np.int32(0)
+    for i in range(scores.shape[0]):
+        over += np.int32(scores[i] >= cut)
+    return over
+
+
 @compiled_part(_nrt=False)
-def _give_signs(scores, part, n_parts, labels, n_labels, n_rows, weak_zeros):  # pragma: no cover - compiled
+def _give_signs(scores, slot, part, n_parts, labels, n_labels, n_rows, weak_zeros):  # pragma: no cover - compiled
     """Make the products of a part's rows negative where they hold for the label set with these active labels."""
-    for i in range((n_labels - part + n_parts - 1) // n_parts, scores.shape[0]):
-        scores[i] = -scores[i] if i * n_parts + part < n_rows else -1e30
+    tile = scores.shape[2]
+    for i in range((n_labels - part + n_parts - 1) // n_parts, scores.shape[0] * tile):
+        t, j = i // tile, i % tile
+        scores[t, slot, j] = -scores[t, slot, j] if i * n_parts + part < n_rows else -1e30
     for label in weak_zeros:
         if label % n_parts == part:
-            scores[label // n_parts] = -1e30
+            i = label // n_parts
+            scores[i // tile, slot, i % tile] = -1e30
     for label in labels:
         if label % n_parts == part:
-            scores[label // n_parts] = -scores[label // n_parts]
+            i = label // n_parts
+            scores[i // tile, slot, i % tile] = -scores[i // tile, slot, i % tile]
 
 
 @compiled_part(_nrt=False, error_model="numpy")
@@ -123,7 +138,7 @@ def search_block(
     """
     n_rows, m = A.shape
     n_sets, n_equal = E.shape[:2]
-    size = parts.shape[2]
+    n_tiles, tile = parts.shape[1], parts.shape[3]
     rows_and_equalities = np.concatenate([A, E.reshape(-1, m)]) if n_equal else A
     outcome, n_found, tight = np.empty(n_sets, np.int64), np.zeros(n_sets, np.int64), np.zeros(n_rows, np.int64)
     multipliers, rows = np.zeros((n_sets, m + 1)), np.zeros((n_sets, m + 1), np.int64)
@@ -149,11 +164,11 @@ def search_block(
     scratch = (
         targets,
         np.empty(most, np.int64),
-        np.empty(max(1, size // ROWS_A_PEAK), np.float32),
+        np.empty(tile, np.float32),
         np.full(n_rows, -1),
         np.empty(n_slots, np.int64),
         np.empty((n_slots, m), np.float32),
-        np.empty((n_slots, size), np.float32),
+        np.empty((n_tiles, n_slots, tile), np.float32),
         active_set_scratch(capacity, m),
     )
     given = (*map(plain, (rows_and_equalities, parts)), n_labels, *map(plain, (indptr, indices, hot, weak_zeros)))
@@ -186,7 +201,7 @@ def fill_slots(
     After its rows A has the equalities of each label set. ``n_held`` counts the parts that hold at a slot's point.
     """
     outcome, points, rows, n_found, tight, multipliers = results
-    owner, shown, places, signs, counts, is_in, QT, R, lam, active, q, n_steps, floors, is_open, n_held = slots
+    owner, shown, places, signs, counts, is_in, QT, L, lam, active, q, n_steps, floors, is_open, n_held = slots
     targets, found, peaks, hot_place, solved, points32, scores, of_active_set = scratch
     n_rows, m = tight.shape[0], A.shape[1]
     n_sets, n_parts = outcome.shape[0], parts.shape[0]
@@ -240,7 +255,7 @@ def fill_slots(
                 n_equal,
                 points[i],
                 QT[k],
-                R[k],
+                L[k],
                 lam[k],
                 active[k],
                 q[k],
@@ -279,13 +294,14 @@ def fill_slots(
             for k in range(n_solved):
                 for j in range(m):
                     points32[k, j] = points[owner[solved[k]], j]
-            product(points32[:n_solved], parts[part], scores[:n_solved])
+            for t in range(parts.shape[1]):
+                product(points32[:n_solved], parts[part, t], scores[t, :n_solved])
         for r in range(n_solved):
             k = solved[r]
             i = owner[k]
-            _give_signs(scores[r], part, n_parts, indices[indptr[i] : indptr[i + 1]], n_labels, n_rows, weak_zeros)
+            _give_signs(scores, r, part, n_parts, indices[indptr[i] : indptr[i + 1]], n_labels, n_rows, weak_zeros)
             free = min(most, capacity - counts[k])
-            worst, new = extend_working_set(scores[r], part, n_parts, is_in[k], free, share, limit, found, peaks)
+            worst, new = extend_working_set(scores, r, part, n_parts, is_in[k], free, share, limit, found, peaks)
             n_held[k] += 1
             if worst >= limit and (new > 0 or is_open[k] or floors[k] < 1.0):
                 n_held[k] = 0

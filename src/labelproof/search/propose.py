@@ -201,7 +201,7 @@ def search_one(
     inside = np.isin(system.numbers, start)
     inside[sets[0]] = True
     places = np.flatnonzero(inside)
-    v, QT, R = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+    v, QT, L = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     lam, active, multipliers, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
     while True:
         G = np.concatenate([equalities, signs[places, None] * system.rows[places]])
@@ -211,7 +211,7 @@ def search_one(
             stop_after(deadline)
             few = steps_before(deadline, m, most=100 * m + 2000)
             outcome, q, done, entering = dual_active_set(
-                G, targets, n_equal, v, QT, R, lam, active, q, 1.0, 1e-9, few, multipliers
+                G, targets, n_equal, v, QT, L, lam, active, q, 1.0, 1e-9, few, multipliers
             )
             steps += done
         tight = np.where(active[:q] < n_equal, -1 - active[:q], places[np.maximum(active[:q] - n_equal, 0)])

@@ -29,7 +29,7 @@ class ScaledPoints:
         self.rows[np.arange(len(floors), self.n_bounds), ceilings] = -1.0
         self.targets, self.sizes, self.n_rows = np.ones(self.n_bounds + ROOM), np.empty(ROOM), 0
         self.targets[: self.n_bounds] = 0.0
-        self.v, self.QT, self.R = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+        self.v, self.QT, self.L = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
         self.lam, self.active, self.multipliers, self.q = np.zeros(m + 1), np.zeros(m + 1, np.int64), np.zeros(m + 1), 0
 
     def add(self, block: Floats, offset: Floats, steep: float, labels: Indices, signs: Floats, norms: Floats) -> None:
@@ -54,7 +54,7 @@ class ScaledPoints:
         outcome, left, entering = STOPPED, 50 * m + 2000, -1
         while outcome == STOPPED and left > 0:
             stop_after(deadline)
-            state = self.v, self.QT, self.R, self.lam, self.active, self.q
+            state = self.v, self.QT, self.L, self.lam, self.active, self.q
             few = steps_before(deadline, m, most=left)
             outcome, self.q, done, entering = dual_active_set(
                 self.rows, targets, 0, *state, 0.5, 1e-9, few, self.multipliers

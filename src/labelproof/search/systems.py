@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 ROWS_A_PART = 40  # at least, for each column
 MOST_PARTS = 4
+ROWS_A_TILE = 128  # that are scored by one product
 NUMBERS_AT_ONCE = 2**15  # of rows that are scaled together: they stay in the processor's cache
 MODERATE = 400  # exponents up to which scaling in two steps rounds nothing that matters
 PAIRS = 1000  # of neighbouring labels that show whether a layer is smooth
@@ -70,17 +71,21 @@ class SearchSystem:
 
     @cached_property
     def scored_parts(self) -> npt.NDArray[np.float32]:
-        """float32 (n_parts, width, rows of a part): the rows for fast scoring, a part at a time.
+        """float32 (n_parts, n_tiles, width, rows of a tile): the rows for fast scoring, a part at a time.
 
-        Of n parts each has every n-th row, so that it is a fair sample; 0 fills up the last ones.
+        Of n parts each has every n-th row, so that it is a fair sample. A part is a few rows after the other, so that
+        a product reads memory from its beginning to its end; 0 fills up the last ones.
         """
         n, width = self.rows.shape
         n_parts = int(np.clip(n // (ROWS_A_PART * width), 1, MOST_PARTS))
-        table = np.zeros((n_parts, width, -(-n // n_parts)), np.float32)
+        size = -(-n // n_parts)
+        tile = min(size, ROWS_A_TILE)
+        table = np.zeros((n_parts, -(-size // tile), width, tile), np.float32)
         for part in range(n_parts):
             some = self.rows[part::n_parts]
-            for few in _parts(*some.shape):
-                table[part, :, few] = some[few].T
+            for t, start in enumerate(range(0, len(some), tile)):
+                few = some[start : start + tile]
+                table[part, t, :, : len(few)] = few.T
         return table
 
     @cached_property

@@ -223,7 +223,7 @@ def _least_distance(
     from labelproof.search.active_set_kernels import CONFLICT, SOLVED, dual_active_set
 
     m = rows.shape[1]
-    u, QT, RT = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
+    u, QT, L = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     lam, active, q = np.zeros(m + 1), np.zeros(m + 1, np.int64), 0
     multipliers = np.zeros(m + 1)
     working = np.empty(0, np.int64)
@@ -239,7 +239,7 @@ def _least_distance(
         is_in[new] = True
         G, h = rows[working] * signs[working, None], slacks[working] - offsets[working] * signs[working]
         outcome, q, _, entering = dual_active_set(
-            G, h, 0, u, QT, RT, lam, active, q, 1.0, tolerance, 100 * m + 2000, multipliers
+            G, h, 0, u, QT, L, lam, active, q, 1.0, tolerance, 100 * m + 2000, multipliers
         )
         if outcome == CONFLICT:
             return float("inf"), working[[*active[:q], entering]], np.append(multipliers[:q], 1.0)
