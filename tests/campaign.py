@@ -166,7 +166,7 @@ def unusual_paths(case):
     if case.takes_every_precision:
         changes.append((engine, "SMALL", 0))
     if case.goes_by_columns:
-        changes += [(column_engine, "NARROW", 0), (column_engine, "NUMBERS_AT_ONCE", 1)]
+        changes += [(column_engine, "MOST_WITHOUT_BALLS", 0), (column_engine, "NUMBERS_AT_ONCE", 1)]
         changes += [(columns, "FEW", 0), (columns, "PER_LABEL", {True: 1, False: 1}), (columns, "NEW_ROWS", 2)]
         changes.append((scaled_points, "ROOM", 1))
     before = [(module, name, getattr(module, name)) for module, name, _ in changes]

@@ -33,7 +33,7 @@ DOMAINS = {
 @pytest.mark.parametrize("ties", ["open", "inactive"])
 def test_both_verdicts_on_round_domains_agree_with_cutting_planes(name, rule, ties, tmp_path, monkeypatch):
     if ties == "open":
-        monkeypatch.setattr(column_engine, "NARROW", 0)  # by columns at once, as wide layers
+        monkeypatch.setattr(column_engine, "MOST_WITHOUT_BALLS", 0)  # by columns at once, as wide layers
     rng = np.random.default_rng([len(name), len(rule), len(ties)])
     known = 0
     for _ in range(3):
@@ -270,10 +270,10 @@ def test_weights_meet_their_equations_exactly(guess, equations, found):
     assert np.allclose(np.array(weights, float) / float(max(weights)), np.array(guess) / max(guess), atol=1e-3)
 
 
-@pytest.mark.parametrize("narrow", [0, 600])
-def test_a_bias_far_larger_than_the_ball_is_decided(narrow, monkeypatch):
+@pytest.mark.parametrize("most", [0, 600])
+def test_a_bias_far_larger_than_the_ball_is_decided(most, monkeypatch):
     """Newton's method has no footing where numbers are 70 powers of ten apart; the bounds of the ball do."""
-    monkeypatch.setattr(column_engine, "NARROW", narrow)
+    monkeypatch.setattr(column_engine, "MOST_WITHOUT_BALLS", most)
     weight = np.array([[1.0, -2.0, 2.0], [-1.0, 2.0**-52, -1.0], [1.0, -2.0, -1.0]])
     bias = np.array([-1.0e-112, 5.6e73, 2.5e-147])
     for rule, domain in itertools.product(
@@ -290,7 +290,7 @@ def test_a_bias_far_larger_than_the_ball_is_decided(narrow, monkeypatch):
 
 @pytest.mark.parametrize("domain", ["unit", ("ball", 2.0)])
 def test_the_empty_set_is_no_support_of_a_sparsemax_in_a_ball(domain, monkeypatch):
-    monkeypatch.setattr(column_engine, "NARROW", 0)
+    monkeypatch.setattr(column_engine, "MOST_WITHOUT_BALLS", 0)
     weight = np.array([[2.0, 0.0], [0.0, -1.0]])
     v = lp.verify(weight, [[]], bias=np.array([1.0, 5.0]), rule="sparsemax", domain=domain)
     v.check()
@@ -310,7 +310,7 @@ def test_a_sum_of_sparsemax_that_is_alone_against_a_set_is_no_error():
 
 
 def test_rows_of_subnormal_numbers_are_decided(monkeypatch):
-    monkeypatch.setattr(column_engine, "NARROW", 0)  # as wide layers are
+    monkeypatch.setattr(column_engine, "MOST_WITHOUT_BALLS", 0)  # as wide layers are
     weight, bias = np.array([[-1.0], [0.0], [0.0], [2.0]]) * 1e-310, np.array([-2.0, -1.0, 0.0, 2.0]) * 1e-310
     options = {"bias": bias, "thresholds": [0.5, 0.25, 0.5, 1e-9], "ties": "inactive", "domain": "unit"}
     v = lp.verify(weight, [[0], [3], [0, 1, 2]], n_jobs=1, **options)

@@ -20,7 +20,7 @@ from labelproof.search.time_limits import OutOfTimeError, deadline_after, now, o
 
 __all__ = ["decide_by_columns", "is_proof", "proven"]
 
-NARROW = 600  # features up to which layers with balls are first decided without them
+MOST_WITHOUT_BALLS = 600  # features up to which layers with balls are first decided without them
 MOST_BOXED = 64  # features up to which the bounds of balls are tried
 AT_ONCE = 32  # label sets that a thread takes
 NUMBERS_AT_ONCE = 2**16  # of witnesses that are proven together, in memory that stays near the processor
@@ -46,9 +46,9 @@ def decide_by_columns(
     floats = float_rows(layer)
     search = ColumnSearch(layer, floats)
     start = now()  # what prepares the layer is no label set's time
-    is_narrow = bool(layer.balls) and layer.d <= NARROW
+    without_balls_first = bool(layer.balls) and layer.d <= MOST_WITHOUT_BALLS
     found = [Finding(reason="not decided yet")] * len(sets)
-    if is_narrow:
+    if without_balls_first:
         found = _by_rows(layer, replace(layer, balls=()), floats, sets, others, time_limit)
     left = [i for i, one in enumerate(found) if one.reason]
     advance(len(sets) - len(left))
@@ -57,7 +57,7 @@ def decide_by_columns(
         _fill(found, left, _by_columns(search, floats, sets.take(left), n_jobs, seconds, advance))
     left = [i for i in left if found[i].reason]
     seconds = time_left(time_limit, start, len(sets))
-    if left and seconds != 0 and (not is_narrow or layer.d <= MOST_BOXED):
+    if left and seconds != 0 and (not without_balls_first or layer.d <= MOST_BOXED):
         wider = _boxed(layer) if layer.balls and layer.d <= MOST_BOXED else replace(layer, balls=())
         _fill(found, left, _by_rows(layer, wider, floats, sets.take(left), others, seconds))
     if time_limit is not None and time_left(time_limit, start, len(sets)) == 0:

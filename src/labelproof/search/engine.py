@@ -148,15 +148,17 @@ def _decide_wide(
     floats, kept = float_rows(layer), first_features(layer)
     begin = now()  # what prepares the layer is no label set's time
 
-    def decide_narrow(narrow: OutputLayer, some: LabelSets, seconds: float | None) -> list[Finding]:
+    def decide_restricted(restricted: OutputLayer, some: LabelSets, seconds: float | None) -> list[Finding]:
         start = now()
         try:
-            prepared = prepare(narrow, deadline_after(None if seconds is None else seconds * len(some)))
+            prepared = prepare(restricted, deadline_after(None if seconds is None else seconds * len(some)))
         except OutOfTimeError:
             return [Finding(reason=out_of_time(time_limit))] * len(some)
-        return decide(narrow, some, n_jobs=n_jobs, time_limit=time_left(seconds, start, len(some)), prepared=prepared)
+        return decide(
+            restricted, some, n_jobs=n_jobs, time_limit=time_left(seconds, start, len(some)), prepared=prepared
+        )
 
-    evidence = search_few_features(layer, kept, sets, decide_narrow, time_limit)
+    evidence = search_few_features(layer, kept, sets, decide_restricted, time_limit)
     for i, found in enumerate(evidence):
         seconds = time_left(time_limit, begin, len(sets))
         if seconds is not None and seconds < _seconds_of_a_proof(layer, found):

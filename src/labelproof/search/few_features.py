@@ -1,8 +1,9 @@
 """Layers with many more features than labels: decide on a few features, with the others at 0.
 
-An input that is 0 but for a few features is an input, so a witness of the narrow layer is one of the layer itself. A
-conflict of the narrow layer is one of the layer unless some feature that was left out could break it; then the features
-that break it most join in, and the search goes on. Nothing returned here is trusted: it is proven for the whole layer.
+The *restricted* layer has the columns of those few features alone. An input that is 0 but for them is an input, so a
+witness of the restricted layer is one of the layer itself. A conflict of it is one of the layer unless some feature
+that was left out could break it; then the features that break it most join in, and the search goes on. Nothing returned
+here is trusted: it is proven for the whole layer.
 """
 
 from collections.abc import Callable
@@ -30,7 +31,7 @@ NEW_FEATURES = 128  # that break conflicts and join in a round
 MOST_ROUNDS = 30
 MOST_ROWS = 2500  # of a conflict that are worth an attempt at a proof
 SECONDS_OF_A_DEPENDENCE = 3e-10  # of one row and one feature; n² times as many of n rows
-SECONDS_OF_A_NUMBER = 3e-8  # of a narrow layer and of the square matrices of its search, to make them ready
+SECONDS_OF_A_NUMBER = 3e-8  # of a restricted layer and of the square matrices of its search, to make them ready
 TINY = 1e-12  # sums that cancel to this share are taken for 0
 
 
@@ -70,9 +71,9 @@ def search_few_features(
     kept
         Features to begin with, such as `first_features`.
     decide
-        Gives evidence for narrow layers, in at most so many seconds for one label set.
+        Gives evidence for restricted layers, in at most so many seconds for one label set.
     time_limit
-        Seconds for one label set; each round of narrower searches has what the others left.
+        Seconds for one label set; each round has what the others left.
     """
     start = now()
     answers = [Finding(reason="the search ended without a result")] * len(sets)
@@ -82,9 +83,9 @@ def search_few_features(
         start, n_asked = now(), len(left)
         ready = SECONDS_OF_A_NUMBER * (layer.n_labels + len(kept)) * len(kept)
         if seconds is not None and seconds * n_asked < ready:
-            seconds = 0.0  # there is no time to make the narrow layer ready
+            seconds = 0.0  # there is no time to make the restricted layer ready
             break
-        found = decide(_narrow(layer, kept), sets.take(left), seconds)
+        found = decide(_restricted(layer, kept), sets.take(left), seconds)
         harm = np.zeros(layer.d)
         for i, evidence in zip(left, found, strict=True):
             if _is_too_late(time_left(seconds, start, n_asked), evidence, len(kept)):
@@ -120,7 +121,7 @@ def first_features(layer: OutputLayer) -> Indices:
     return np.unique(np.concatenate(kept)).astype(np.int64)
 
 
-def _narrow(layer: OutputLayer, kept: Indices) -> OutputLayer:
+def _restricted(layer: OutputLayer, kept: Indices) -> OutputLayer:
     return replace(
         layer,
         weight=np.ascontiguousarray(layer.weight[:, kept]),
@@ -130,14 +131,14 @@ def _narrow(layer: OutputLayer, kept: Indices) -> OutputLayer:
 
 
 def _lifted(layer: OutputLayer, kept: Indices, active: Indices, found: Finding) -> tuple[Finding, Floats]:
-    """Return what evidence of the narrow layer means for the whole one, and how much each feature speaks against it."""
+    """Return what evidence of the restricted layer means for the whole one, and what speaks against it by feature."""
     none = np.zeros(layer.d)
     if found.witness is not None:
         return Finding(point=_padded(found.witness, kept, layer.d)), none
     if found.conflict is None:
         return found, none
     pulls = _pulls(layer, kept, active, found.conflict)
-    pulls[kept] = 0.0  # the narrow layer's own rows balance these
+    pulls[kept] = 0.0  # the restricted layer's own rows balance these
     goes_up = np.full(layer.d, True) if layer.high is None else layer.high > 0
     goes_down = np.full(layer.d, True) if layer.low is None else layer.low < 0
     harm = np.where(goes_up, pulls, 0.0).clip(min=0.0) + np.where(goes_down, -pulls, 0.0).clip(min=0.0)
@@ -151,9 +152,9 @@ def _lifted(layer: OutputLayer, kept: Indices, active: Indices, found: Finding) 
 
 
 def _pulls(layer: OutputLayer, kept: Indices, active: Indices, conflict: Indices) -> Floats:
-    """Return Σ λ_i ±w_i over the labels of a narrow conflict, for all features; rounding errors are set to 0."""
-    narrow = _narrow(layer, kept)
-    rows = np.array([_signed_row(narrow, row, active) for row in conflict.tolist()])
+    """Return Σ λ_i ±w_i over the labels of a restricted layer's conflict, by feature; rounding errors are set to 0."""
+    restricted = _restricted(layer, kept)
+    rows = np.array([_signed_row(restricted, row, active) for row in conflict.tolist()])
     scales = np.abs(rows).max(axis=1)
     scales[scales == 0] = 1.0
     multipliers = _dependence(rows / scales[:, None]) / scales
@@ -209,7 +210,7 @@ def _padded(x: Witness, kept: Indices, d: int) -> Witness:
 
 
 def _whole_rows(layer: OutputLayer, kept: Indices, rows: Indices) -> Indices:
-    """Translate row numbers of the narrow layer into those of the whole one."""
+    """Translate row numbers of the restricted layer into those of the whole one."""
     n, m = layer.n_labels, len(kept)
     feature = kept[np.maximum(rows - n - 3, 0) % m]
     bounds = np.where(rows - n - 3 < m, layer.low_row(0), layer.high_row(0)) + feature

@@ -16,9 +16,9 @@ from labelproof.proof.regions import Domain, OutputLayer, Rule, Ties, make_layer
 from labelproof.proof.result import Verification
 from labelproof.proof.samples import Sample, choose_sets
 from labelproof.proof.sparse_weights import SparseWeight
+from labelproof.search.close_bounds import decide_close_bounds_first
 from labelproof.search.few_features import as_searched
 from labelproof.search.findings import pack
-from labelproof.search.narrow_bounds import decide_narrow_first
 from labelproof.search.radius import as_floats, measure_radii
 from labelproof.search.whitened import Candidates, decide_by_candidates_first
 
@@ -67,7 +67,7 @@ class Question:
     ) -> Verification:
         """Decide some label sets, with proofs; ``progress`` shows a bar while radii are measured."""
         how: dict[str, Any] = {"n_jobs": n_jobs, "advance": advance}
-        search = partial(decide_narrow_first, self.layer, time_limit=self.time_limit, **how)
+        search = partial(decide_close_bounds_first, self.layer, time_limit=self.time_limit, **how)
         evidence = decide_by_candidates_first(self.layer, sets, search, candidates=self.candidates, **how)
         v = replace(pack(self.layer, sets, evidence, keep=self.certify), eps=self.eps)
         if self.box is None:

@@ -9,10 +9,10 @@ import pytest
 import labelproof as lp
 from labelproof.proof.labels import read_label_sets
 from labelproof.proof.regions import make_layer
-from labelproof.search import narrow_bounds
+from labelproof.search import close_bounds
+from labelproof.search.close_bounds import decide_close_bounds_first
 from labelproof.search.engine import decide
 from labelproof.search.findings import Finding, pack
-from labelproof.search.narrow_bounds import decide_narrow_first
 
 
 def made(seed, *, middle=0.0, width=1e-6, d=5, n_labels=14):
@@ -62,7 +62,7 @@ def watch(monkeypatch):
         asked.append(len(sets))
         return decide(layer, sets, **options)
 
-    monkeypatch.setattr(narrow_bounds, "decide", watched)
+    monkeypatch.setattr(close_bounds, "decide", watched)
     return asked
 
 
@@ -90,14 +90,14 @@ def test_conflicts_of_the_middle_alone_are_not_kept(monkeypatch):
 def test_inputs_in_other_units_are_the_same_inputs():
     powers = np.array([-20, 0, 3])
     for x in (np.array([1.5, 2.0, 0.25]), tuple(Fraction(c) for c in (1.5, 2.0, 0.25))):
-        assert [Fraction(c) for c in narrow_bounds._from_units(x, powers)] == [Fraction(3, 2**21), 2, 2]
+        assert [Fraction(c) for c in close_bounds._from_units(x, powers)] == [Fraction(3, 2**21), 2, 2]
 
 
 def test_units_in_which_a_weight_would_underflow_are_not_taken():
     layer = make_layer([[5e-324, 1.0, 1.0]], domain=([-1e-6, -1e-6, -9.0], [1e-6, 1e-6, 9.0]))
-    which = narrow_bounds._narrow_columns(layer)
+    which = close_bounds._close_columns(layer)
     assert which.tolist() == [0, 1]
-    assert narrow_bounds._powers(layer, which).tolist() == [0, -19, 0]
+    assert close_bounds._powers(layer, which).tolist() == [0, -19, 0]
 
 
 @pytest.mark.parametrize(
@@ -105,15 +105,15 @@ def test_units_in_which_a_weight_would_underflow_are_not_taken():
     [
         (None, []),
         ("nonnegative", []),
-        (([0.0, -1.0], [0.0, 1.0]), []),  # a constant is none that is narrow
+        (([0.0, -1.0], [0.0, 1.0]), []),  # a constant is none of those
         (([-1e-9, -1.0], [1e-9, 1.0]), [0]),
         (([-1e-9, -np.inf], [1e-9, np.inf]), [0]),
         ("unit", []),
     ],
 )
-def test_only_bounds_that_are_close_together_are_narrow(domain, expected):
+def test_only_bounds_that_are_close_together_count(domain, expected):
     layer = make_layer(np.eye(2), bias=[0.1, 0.1], domain=domain)
-    assert narrow_bounds._narrow_columns(layer).tolist() == expected
+    assert close_bounds._close_columns(layer).tolist() == expected
 
 
 def test_conflicts_that_bring_multipliers_are_found_again_in_the_units_as_given(monkeypatch):
@@ -128,8 +128,8 @@ def test_conflicts_that_bring_multipliers_are_found_again_in_the_units_as_given(
             return found
         return [replace(f, multipliers=(Fraction(1),)) if f.witness is None else f for f in found]
 
-    monkeypatch.setattr(narrow_bounds, "decide", watched)
-    found = decide_narrow_first(layer, sets)
+    monkeypatch.setattr(close_bounds, "decide", watched)
+    found = decide_close_bounds_first(layer, sets)
     assert given == [1] * sum(one.witness is None for one in found)
     assert all(one.multipliers is None for one in found)
     pack(layer, sets, found).check()
@@ -138,7 +138,7 @@ def test_conflicts_that_bring_multipliers_are_found_again_in_the_units_as_given(
 def test_every_set_is_counted_once():
     weight, bias, domain, active = made(1)
     layer, sets, done = make_layer(weight, bias=bias, domain=domain), read_label_sets(active, len(weight)), []
-    assert all(isinstance(one, Finding) for one in decide_narrow_first(layer, sets, advance=done.append))
+    assert all(isinstance(one, Finding) for one in decide_close_bounds_first(layer, sets, advance=done.append))
     assert sum(done) == len(sets)
 
 
@@ -146,5 +146,5 @@ def test_wide_layers_that_are_searched_in_columns_are_taken_as_they_are():
     """Features held in the middle of their bounds cannot be left out at 0: thousands of them would all take part."""
     weight = np.random.default_rng(0).normal(size=(3, 2500)) * np.where(np.arange(2500) < 2400, 1e-6, 1.0)
     wide = make_layer(weight, domain=(0.0, 1.0))
-    assert len(narrow_bounds._narrow_columns(wide)) == 0
-    assert len(narrow_bounds._narrow_columns(make_layer(weight, domain=(0.1, 1.0)))) == 2400
+    assert len(close_bounds._close_columns(wide)) == 0
+    assert len(close_bounds._close_columns(make_layer(weight, domain=(0.1, 1.0)))) == 2400

@@ -3,7 +3,7 @@
 Two bounds a millionth apart are nearly a contradiction, through which every search must squeeze: hundreds of times as
 long as without them. So such features are first held in the middle of their bounds, where they are but constants. An
 input found there is one within the bounds as well, and a conflict found there is mostly one between the bounds, which
-is asked of the proof. What is left is decided as it is, in units in which narrow bounds around 0 are about 1 apart.
+is asked of the proof. What is left is decided as it is, in units in which close bounds around 0 are about 1 apart.
 These are powers of two, so that nothing is rounded. The search in columns leaves features out at 0 and has no such
 trouble, so it takes its layers as they are.
 """
@@ -22,13 +22,13 @@ from labelproof.search.engine import decide
 from labelproof.search.few_features import searches_in_columns
 from labelproof.search.findings import Finding
 
-__all__ = ["decide_narrow_first"]
+__all__ = ["decide_close_bounds_first"]
 
 Indices = npt.NDArray[np.int64]
-NARROW = 1e-3  # of the largest weight, that a feature's bounds times its own weights are apart
+CLOSE = 1e-3  # of the largest weight, that a feature's bounds times its own weights are apart
 
 
-def decide_narrow_first(
+def decide_close_bounds_first(
     layer: OutputLayer,
     sets: LabelSets,
     *,
@@ -37,7 +37,7 @@ def decide_narrow_first(
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[Finding]:
     """Return proven evidence for every label set, as `decide` does."""
-    which = _narrow_columns(layer)
+    which = _close_columns(layer)
     if not len(which):
         return decide(layer, sets, n_jobs=n_jobs, time_limit=time_limit, advance=advance, many_rows=True)
     found = decide(_held(layer, which), sets, n_jobs=n_jobs, time_limit=time_limit)
@@ -64,7 +64,7 @@ def _keep_conflicts(layer: OutputLayer, sets: LabelSets, found: list[Finding]) -
             found[i] = Finding(reason="the conflict is one of held features only")
 
 
-def _narrow_columns(layer: OutputLayer) -> Indices:
+def _close_columns(layer: OutputLayer) -> Indices:
     """Return the features whose bounds are close together, but not the same."""
     if layer.low is None or layer.high is None or layer.sparse is not None or searches_in_columns(layer):
         return np.empty(0, np.int64)
@@ -74,11 +74,11 @@ def _narrow_columns(layer: OutputLayer) -> Indices:
         if not len(some):
             return some
         pull = np.abs(layer.weight[:, some]).max(axis=0) * width[some]
-        return some[pull <= NARROW * np.abs(layer.weight).max()]
+        return some[pull <= CLOSE * np.abs(layer.weight).max()]
 
 
 def _held(layer: OutputLayer, which: Indices) -> OutputLayer:
-    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have narrow columns
+    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have close bounds
     low, high = layer.low.copy(), layer.high.copy()
     middle = np.clip(low[which] + 0.5 * (high[which] - low[which]), low[which], high[which])
     low[which] = high[which] = middle
@@ -87,7 +87,7 @@ def _held(layer: OutputLayer, which: Indices) -> OutputLayer:
 
 def _powers(layer: OutputLayer, which: Indices) -> Indices:
     """Return p for each feature, 0 for most: x = 2**p · t has bounds of about 1 on t, and nothing underflows."""
-    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have narrow columns
+    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have close bounds
     powers = np.zeros(layer.d, np.int64)
     largest = np.maximum(np.abs(layer.low[which]), np.abs(layer.high[which]))
     powers[which] = np.minimum(np.frexp(largest)[1], 0)
@@ -98,7 +98,7 @@ def _powers(layer: OutputLayer, which: Indices) -> Indices:
 
 
 def _in_units(layer: OutputLayer, powers: Indices) -> OutputLayer:
-    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have narrow columns
+    assert layer.low is not None and layer.high is not None  # noqa: S101, PT018 - they have close bounds
     weight = np.ldexp(layer.weight, powers)
     return replace(layer, weight=weight, low=np.ldexp(layer.low, -powers), high=np.ldexp(layer.high, -powers))
 
