@@ -22,7 +22,7 @@ class Clock:
     """Seconds that pass when somebody waits, and a little whenever somebody looks."""
 
     def __init__(self, seconds_a_look=0.0):
-        self.seconds, self.seconds_a_look = 100.0, seconds_a_look
+        self.seconds, self.compiled, self.seconds_a_look = 100.0, 0.0, seconds_a_look
 
     def perf_counter(self):
         self.seconds += self.seconds_a_look
@@ -36,11 +36,23 @@ class Clock:
 def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(time_limits, "time", clock)
+    monkeypatch.setattr(time_limits, "seconds_of_compilation", lambda: clock.compiled)
     return clock
 
 
 def gaussian(*shape, seed=0):
     return np.random.default_rng([seed, *shape]).normal(size=shape)
+
+
+def test_what_is_compiled_meanwhile_does_not_count(clock):
+    start, deadline = time_limits.now(), deadline_after(2.0)
+    clock.wait(5.0)
+    clock.compiled = 4.5
+    assert time_left(2.0, start, 1) == pytest.approx(1.5)
+    stop_after(deadline)
+    clock.wait(2.0)
+    with pytest.raises(OutOfTimeError):
+        stop_after(deadline)
 
 
 def test_a_deadline_stops_what_would_pass_it(clock):

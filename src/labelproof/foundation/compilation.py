@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KERNELS", "announcing_compilation", "compiled", "compiled_part", "numba_is_tested", "plain"]
+__all__ = [
+    "KERNELS",
+    "announcing_compilation",
+    "compiled",
+    "compiled_part",
+    "numba_is_tested",
+    "plain",
+    "seconds_of_compilation",
+]
 
 KERNELS: list[Any] = []  # every kernel of the modules imported so far, in order
 _UNKEPT = (
@@ -17,6 +25,7 @@ _UNKEPT = (
     "set NUMBA_CACHE_DIR to a folder that can be written"
 )
 _told: list[str] = []
+_stopwatch: list[Any] = []  # numba's, of all compilation in this process, once numba is there
 _TESTED = {(0, 68)}  # versions of numba whose private parts we use
 
 
@@ -124,10 +133,20 @@ def numba_is_tested() -> bool:
     return tuple(int(number) for number in numba.__version__.split(".")[:2]) in _TESTED
 
 
+def seconds_of_compilation() -> float:
+    """Return how long this process has compiled kernels so far, in seconds; no time limit counts them."""
+    return float(_stopwatch[0].duration) if _stopwatch and _stopwatch[0].done else 0.0
+
+
 def _njit() -> Any:
     """Return numba.njit, whose types leave out some of its options; numba is imported when it is first used."""
     from numba import njit
+    from numba.core import event as untyped
 
+    event: Any = untyped
+    if not _stopwatch:
+        _stopwatch.append(event.TimingListener())
+        event.register("numba:compile", _stopwatch[0])
     return njit
 
 

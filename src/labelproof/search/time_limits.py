@@ -3,6 +3,8 @@
 import math
 import time
 
+from labelproof.foundation.compilation import seconds_of_compilation
+
 __all__ = ["OutOfTimeError", "deadline_after", "now", "out_of_time", "steps_before", "stop_after", "time_left"]
 
 STEPS_A_SECOND = 1e8  # of the active-set method with one feature, about; with m features, 1/m² as many
@@ -14,8 +16,8 @@ class OutOfTimeError(Exception):
 
 
 def now() -> float:
-    """Return the seconds since some moment."""
-    return time.perf_counter()
+    """Return the seconds since some moment, without those in which kernels were compiled."""
+    return time.perf_counter() - seconds_of_compilation()
 
 
 def deadline_after(seconds: float | None) -> float:
