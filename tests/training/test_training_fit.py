@@ -20,7 +20,7 @@ from labelproof.heads import BottleneckHead, DFTHead
 from labelproof.training import fit, fitting
 from labelproof.training.batches import ShuffledBatches
 from labelproof.training.choices import DECISIONS, LOSSES, SHRINKAGE, build_rule
-from labelproof.training.config import DataConfig, HeadConfig
+from labelproof.training.config import DataConfig, HeadConfig, TrainConfig
 from labelproof.training.curves import plot_history
 from labelproof.training.data_parts import divide, inputs_of
 from labelproof.training.heads import LinearHead, build_head, resolve_head
@@ -282,6 +282,22 @@ def test_data_without_labels_are_refused(features):
 def test_an_encoder_of_texts_refuses_features(features):
     with pytest.raises(ValueError, match="the encoder 'tfidf' needs data with texts, got features"):
         inputs_of(features, "tfidf")
+
+
+def test_texts_alone_are_read_as_tfidf_where_no_encoder_is_named(texts, tmp_path):
+    asked = TrainConfig.from_dict(
+        {"encoder": {"hidden": 4}, "head": {"kind": "bottleneck", "d": 2}, "trainer": {"epochs": 1}}
+    )
+    fitted = fit(asked, texts, out=tmp_path / "run", progress=False)
+    assert (fitted.encoder.kind, fitted.encoder.width, fitted.config.encoder.kind) == ("tfidf", 4, "tfidf")
+    longer = TrainConfig.from_dict({**asked.to_dict(), "encoder": {"hidden": 4}, "trainer": {"epochs": 2}})
+    assert len(fit(longer, texts, out=tmp_path / "run", resume=True, progress=False).history) == 2
+
+
+def test_an_encoder_that_is_named_stays(texts):
+    asked = TrainConfig.from_dict({"encoder": {"kind": "features"}, "head": {"kind": "dft"}})
+    with pytest.raises(ValueError, match="the encoder 'features' needs data with features, got texts"):
+        fit(asked, texts, progress=False)
 
 
 def test_both_texts_of_a_pair_are_read(texts):

@@ -240,7 +240,8 @@ class TrainConfig(Section):
         epochs as there are. ``min_count``: labels with fewer training examples are left out; 0 keeps those that have
         none.
     encoder
-        ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf".
+        ``kind`` is one of `labelproof.encoders.KINDS`, such as "features" or "tfidf". Where none is named it is
+        "features", or "tfidf" where the data have texts alone.
     head
         ``kind`` "guaranteed" (k, slack, columns, start): the head with the strongest guarantee that the encoder is wide
         enough for, "code" or "gaussian". By name: "code" (k, slack, columns: the most code columns, code: [q,

@@ -18,7 +18,7 @@ from labelproof.foundation.writing import write_text
 from labelproof.training.batches import Examples
 from labelproof.training.callbacks import Row
 from labelproof.training.choices import build_loss, build_rule, learns_from_data
-from labelproof.training.config import TrainConfig
+from labelproof.training.config import EncoderConfig, TrainConfig
 from labelproof.training.config_files import read_config
 from labelproof.training.cross_fitting import fit_by_folds
 from labelproof.training.curves import plot_history
@@ -81,6 +81,7 @@ def fit(
     _require_one_device_without_batches(config)
     if config.head.kind == "auto":
         return _fit_by_recipe(config, dataset, folder, resume=resume, progress=progress)
+    config = _with_encoder_for(config, dataset)
     if config.data.folds is not None:
         found = fit_by_folds(config, dataset, lambda one, part: fit(one, part, progress=progress))
         if folder is not None:
@@ -121,6 +122,13 @@ def fit(
         notes=notes,
         training_sets=known,
     )
+
+
+def _with_encoder_for(config: TrainConfig, dataset: Dataset) -> TrainConfig:
+    """Return the configuration with an encoder of texts, where the data have nothing else and none is named."""
+    if "kind" in config.encoder.model_fields_set or dataset.features is not None or dataset.texts is None:
+        return config
+    return config.model_copy(update={"encoder": EncoderConfig(kind="tfidf", **config.encoder.options)})
 
 
 def _require_one_device_without_batches(config: TrainConfig) -> None:

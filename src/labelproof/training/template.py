@@ -17,8 +17,8 @@ data:
   test: 0.0                 # the same for the part "test", which is held out first
   min_count: 1              # labels with fewer training examples are left out
 
-encoder:
-  kind: features            # features, tfidf, hashing, cnn, gru, pair, static, transformer, image; options of the
+# encoder:                  # by default features are taken as they are, texts as TF-IDF
+#   kind: tfidf             # features, tfidf, hashing, cnn, gru, pair, static, transformer, image; options of the
                             # kind follow, such as hidden: 512
 
 head:
