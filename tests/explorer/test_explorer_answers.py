@@ -133,7 +133,7 @@ def test_a_fitted_rule_brings_its_thresholds():
 
 
 def test_a_rule_without_inequalities_is_refused():
-    with pytest.raises(ValueError, match="rule must have label sets that linear inequalities describe, got object"):
+    with pytest.raises(ValueError, match="rule must be 'sigmoid', 'topk' or 'sparsemax', got <object"):
         make_prover(layer_of(TRIANGLE), Reading(rule=object()))
 
 

@@ -63,15 +63,15 @@ class StretchReading:
     ] = None
 
     def options(self, layer: "ImportedLayer") -> dict[str, Any]:
-        """Return it as keywords of `labelproof.stretch`; the model's own thresholds go with the rule sigmoid."""
+        """Return it as keywords of `labelproof.stretch`; rule and thresholds are told as for an audit."""
         from labelproof.cli.files import read_thresholds
+        from labelproof.importers.assumptions import AS_FOUND, Reading, assume
 
-        if self.rule is None and not isinstance(layer.rule, str):
-            raise ValueError(f"--rule must be given: the model's own is {type(layer.rule).__name__}")
-        rule = layer.rule if self.rule is None else self.rule
-        own = layer.thresholds if rule == "sigmoid" else None
-        thresholds = own if self.thresholds is None else read_thresholds(self.thresholds)
-        return {"rule": rule, "thresholds": thresholds, "ties": self.ties, "k": self.k}
+        thresholds = AS_FOUND if self.thresholds is None else read_thresholds(self.thresholds)
+        assumed = assume(layer, Reading(AS_FOUND if self.rule is None else self.rule, thresholds))
+        if not isinstance(assumed.rule, str):
+            raise ValueError(f"--rule must be given: the model's own is {type(assumed.rule).__name__}")
+        return {"rule": assumed.rule, "thresholds": assumed.thresholds, "ties": self.ties, "k": self.k}
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,11 @@ from labelproof.proof.certificates import Argmaxable, Certificate, Unargmaxable
 from labelproof.proof.domains import read_domain
 from labelproof.proof.labels import read_label_set
 from labelproof.proof.margins import UnitWeights, margin
-from labelproof.proof.regions import OutputLayer, make_layer
+from labelproof.proof.regions import OutputLayer
 from labelproof.search.engine import prepare
 from labelproof.search.few_features import has_features_to_spare
 from labelproof.search.findings import Finding, pack
+from labelproof.search.questions import layer_with_rule
 
 __all__ = ["Explained", "Prover", "Verdict", "make_prover"]
 
@@ -166,20 +167,15 @@ def make_prover(source: ImportedLayer, reading: Reading, *, inputs: RealInputs |
     if inputs is not None and reading.is_domain_found:
         assumed, steady = hold_steady(assumed, inputs, source.n_features)
         assumed = replace(assumed, domain=in_the_middle(assumed.domain, steady)) if steady else assumed
-    options: dict[str, Any] = {"bias": source.bias, "ties": reading.ties, "domain": assumed.domain}
-    if isinstance(assumed.rule, str):
-        layer = make_layer(source.weight, rule=assumed.rule, thresholds=assumed.thresholds, **options)  # type: ignore[arg-type] # it says which
-        return Prover(layer, assumed.size, len(steady))
-    geometry = getattr(assumed.rule, "geometry", None)
-    name = type(assumed.rule).__name__
-    if geometry is None:
-        raise ValueError(f"rule must have label sets that linear inequalities describe, got {name}")
-    if assumed.thresholds is not None:
-        raise ValueError(f"thresholds must be left to the rule, got both thresholds and {name}")
-    cuts = geometry.logit_cuts(source.n_labels) if geometry.rule == "sigmoid" else None
-    temperature = geometry.temperature or 1.0
-    layer = make_layer(source.weight, rule=geometry.rule, theta=cuts, temperature=temperature, **options)
-    return Prover(layer, geometry.size, len(steady))
+    layer = layer_with_rule(
+        source.weight,
+        assumed.rule,
+        bias=source.bias,
+        thresholds=assumed.thresholds,
+        ties=reading.ties,
+        domain=assumed.domain,
+    )
+    return Prover(layer, assumed.size, len(steady))
 
 
 def _never_alone(closest: tuple[Boundary, ...]) -> tuple[Boundary, ...]:

@@ -22,7 +22,7 @@ from labelproof.search.findings import pack
 from labelproof.search.radius import as_floats, measure_radii
 from labelproof.search.whitened import Candidates, decide_by_candidates_first
 
-__all__ = ["DecisionRule", "Question", "ask"]
+__all__ = ["DecisionRule", "Question", "ask", "layer_with_rule"]
 
 
 class DecisionRule(Protocol):
@@ -101,7 +101,7 @@ def ask(
     if not (isinstance(eps, Real) and 0 <= eps < float("inf")):
         raise ValueError(f"eps must be a number ≥ 0, got {eps}")
     kept = SparseWeight(weight) if scipy.sparse.issparse(weight) else weight
-    layer = _layer(kept, rule, bias=bias, thresholds=thresholds, ties=ties, domain=domain)
+    layer = layer_with_rule(kept, rule, bias=bias, thresholds=thresholds, ties=ties, domain=domain)
     layer = layer.dense() if radius else as_searched(layer)
     if radius and layer.rule != "sigmoid":
         raise ValueError(f"radius goes with rule='sigmoid' only, got rule={layer.rule!r}")
@@ -111,8 +111,8 @@ def ask(
     return Question(layer, float(box) if radius else None, float(eps), certify, time_limit, size, type(rule).__name__)
 
 
-def _layer(weight: Any, rule: Rule | DecisionRule, *, thresholds: Any, **options: Any) -> OutputLayer:
-    """Hold the classifier exactly, with the cuts or the temperature of a decision rule."""
+def layer_with_rule(weight: Any, rule: Rule | DecisionRule, *, thresholds: Any, **options: Any) -> OutputLayer:
+    """Hold the classifier exactly, with the cuts or the temperature of a decision rule; see `make_layer`."""
     if isinstance(rule, str) or not hasattr(rule, "geometry"):
         return make_layer(weight, rule=rule, thresholds=thresholds, **options)  # type: ignore[arg-type] # it says which
     geometry = rule.geometry
