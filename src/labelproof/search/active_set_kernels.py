@@ -4,10 +4,10 @@ Nothing computed here is trusted: `proof` decides. The problem, for unit rows g_
 
     minimise ½‖v‖²  subject to  g_i·v ≥ t_i for every row, e·v = 0 for every equality,
 
-solved by the dual active-set method of Goldfarb and Idnani on a growing working set of rows. The
-directions of the active rows are kept as an orthonormal basis QT, which stays accurate where an inverse of their Gram
-matrix does not, with the triangle L of what each is made of: QT = L G for the active rows G. So the coordinates of any
-vector in the active rows are a product with L, whose terms do not wait for each other, unlike those of a solution.
+solved by the dual active-set method of Goldfarb and Idnani on a growing working set of rows. The directions of the
+active rows G are kept as an orthonormal basis QT, which stays accurate where an inverse of their Gram matrix does not,
+with the triangle L of what each is made of: QT = L G. So the coordinates of a vector in the active rows are a product
+with L, whose terms do not wait for each other, unlike the unknowns of a triangular system.
 The same iteration for exact and for many-bit numbers is in `active_set`; this one stands alone since compiled code
 takes no arithmetic from outside, and its factors, rather than the solutions, are what it keeps from step to step.
 """
