@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from experiments.options import Places
-from experiments.rows import Row, compute_missing
+from experiments.rows import Row, compute_missing, read_runs
 from experiments.sigmoid_bottleneck import grid as bottleneck
 from experiments.sigmoid_bottleneck import tasks as bottleneck_tasks
 from experiments.sigmoid_f1 import grid as losses
 from experiments.sigmoid_f1 import tasks as losses_tasks
 from experiments.sparsemax import benchmark, inference
-from labelproof.training import RunRecord, read_records, sweep
+from labelproof.training import RunRecord, sweep
 
 FILES = {"sigmoid_bottleneck": ("grid",), "sigmoid_f1": ("losses",), "sparsemax": ("benchmark", "inference")}
 
 
 def repeat(name: str, results: Path, n_runs: int, data: str | None = None) -> list[Row]:
     """Train some stored runs again, chosen at random, of one data set or of all; store what differs and return it."""
-    records = [record for file in FILES[name] for record in read_records(results / f"{file}.jsonl")]
+    records = [record for file in FILES[name] for record in read_runs(results / f"{file}.jsonl")]
     records = [record for record in records if data in (None, record.config["data"]["path"])]
     chosen = [records[i] for i in np.random.default_rng(len(records)).permutation(len(records))[:n_runs]]
     by_key = {record.key: record for record in chosen}

@@ -1,11 +1,17 @@
-"""Results that are no training runs, one JSON object a line, appended as they come and never computed twice."""
+"""Stored results, one JSON object a line, appended as they come and never computed twice.
+
+Training runs belong to their data to the last digit. Features that are computed from texts differ there between
+machines, so that a sweep begins anew on another one; a page has the runs of one machine alone.
+"""
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from labelproof.training import RunRecord, read_records
 from labelproof.training.run_records import code_version
 
 Row = dict[str, Any]
@@ -34,3 +40,15 @@ def compute_missing(path: Path, settings: Iterable[Row], compute: Callable[..., 
             path.write_text(whole + json.dumps(done[key], allow_nan=False) + "\n", encoding="utf-8")
         found.append(done[key])
     return found
+
+
+def read_runs(path: Path) -> list[RunRecord]:
+    """Return the training runs of a file; where data of one name differ, those with the most runs, else the newest."""
+    records = read_records(path)
+    counts = Counter(map(_data_of, records))
+    kept = dict(sorted(counts, key=counts.__getitem__))  # by name, the last one
+    return [record for record in records if _data_of(record) in kept.items()]
+
+
+def _data_of(record: RunRecord) -> tuple[str, str]:
+    return str(record.config["data"]["path"]), record.data["digest"]

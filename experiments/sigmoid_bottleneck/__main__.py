@@ -1,10 +1,9 @@
 """Run what is missing and write the page: python -m experiments.sigmoid_bottleneck [--smoke] [--only PART ...]."""
 
 from experiments.options import Places, parsed
-from experiments.rows import read_rows
+from experiments.rows import read_rows, read_runs
 from experiments.sigmoid_bottleneck import arrangements, grid, grid_picture, page, radii, speed, tasks, variants, widths
 from experiments.summary import write_summary
-from labelproof.training import read_records
 
 PARTS = ("arrangements", "radii", "stored", *tasks.TASKS, "variants", "widths", "speed")
 
@@ -45,7 +44,7 @@ def main(words: list[str] | None = None) -> None:
         rows,
         found,
         needed,
-        read_records(wide),
+        read_runs(wide),
         variants.results(varied),
         read_rows(stored),
         read_rows(timed),

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 import labelproof as lp
+from experiments.rows import read_runs
 from experiments.sigmoid_bottleneck.tasks import HEADS, MOST_SETS, SMOKE, TASKS, WIDTHS, Task
 from labelproof.data import Dataset
 from labelproof.metrics import by_name
 from labelproof.models import Model
-from labelproof.training import Fitted, RunRecord, TrainConfig, read_records, sweep
+from labelproof.training import Fitted, RunRecord, TrainConfig, sweep
 
 METRICS = ("micro-f1", "macro-f1", "precision@1", "precision@5", "ndcg@5")
 STAGES = (  # what the claims need comes first; the last completes the figure
@@ -129,7 +130,7 @@ def results(path: Path) -> dict[str, dict[str, dict[int, list[RunRecord]]]]:
     """Return the runs by task, head and width."""
     found: dict[str, dict[str, dict[int, list[RunRecord]]]] = {}
     tasks = {**TASKS, SMOKE.name: SMOKE}
-    for record in read_records(path):
+    for record in read_runs(path):
         task = tasks[record.config["data"]["path"]]
         for width in task.widths:
             for head, changes in task.heads(width, record.data["labels"]).items():

@@ -9,13 +9,13 @@ import numpy as np
 
 import labelproof as lp
 from experiments.pages import NOT_RUN, Claim, table
-from experiments.rows import Row, compute_missing
+from experiments.rows import Row, compute_missing, read_runs
 from experiments.sigmoid_bottleneck.grid import METRICS, configuration, measured, share
 from experiments.sigmoid_bottleneck.grid_claims import f1, of
 from experiments.sigmoid_bottleneck.tasks import SMOKE, TASKS
 from experiments.verdicts import little, spread_text
 from labelproof.theory.dft import dft_matrix
-from labelproof.training import RunRecord, read_records, sweep
+from labelproof.training import RunRecord, sweep
 
 TASK, WIDTH = "delicious", 25
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ def run(path: Path, *, smoke: bool) -> None:
 def results(path: Path) -> dict[str, list[RunRecord]]:
     """Return the runs of each variant."""
     found: dict[str, list[RunRecord]] = {}
-    for record in read_records(path):
+    for record in read_runs(path):
         for name, changes in VARIANTS.items():
             extra = {key: value for key, value in record.changes.items() if key not in _SHARED}
             if extra == changes:

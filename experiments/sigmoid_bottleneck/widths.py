@@ -10,12 +10,13 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from experiments.pages import table
+from experiments.rows import read_runs
 from experiments.sigmoid_bottleneck.grid import configuration, distinct_sets, proven
 from experiments.sigmoid_bottleneck.tasks import Task, loaded, with_parts
 from labelproof.data import Dataset, topic_data
 from labelproof.models import Model
 from labelproof.pictures.canvas import new_figure, save_figure
-from labelproof.training import Fitted, RunRecord, read_records, sweep
+from labelproof.training import Fitted, RunRecord, sweep
 
 WIDTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 SHARE = 0.99
@@ -83,7 +84,7 @@ def _share(record: RunRecord) -> float:
 def needed(path: Path) -> list[Needed]:
     """Return what each data set needs, as far as its widths enclose it."""
     by_name: dict[str, dict[int, RunRecord]] = {}
-    for record in read_records(path):
+    for record in read_runs(path):
         by_name.setdefault(record.config["data"]["path"], {})[record.config["head"]["d"]] = record
     found = []
     for name, records in by_name.items():

@@ -1,11 +1,10 @@
 """Run what is missing and write the page: python -m experiments.sigmoid_f1 [--smoke] [--only PART ...]."""
 
 from experiments.options import Places, parsed
-from experiments.rows import read_rows
+from experiments.rows import read_rows, read_runs
 from experiments.sigmoid_f1 import faults, grid, page, pictures, published, times
 from experiments.sigmoid_f1.tasks import TASKS
 from experiments.summary import write_summary
-from labelproof.training import read_records
 
 PARTS = ("surrogates", "published", "faults", *TASKS, "heat", "batches", "times")
 
@@ -33,17 +32,17 @@ def main(words: list[str] | None = None) -> None:
         grid.run_batches(files["batches"], smoke=options.smoke)
     if "times" in options.only:
         times.run(files["times"], smoke=options.smoke)
-    runs, heat = grid.best_rates(files["losses"]), read_records(files["heat"])
+    runs, heat = grid.best_rates(files["losses"]), read_runs(files["heat"])
     for name, losses in runs.items():
         pictures.draw_boxes(losses, places.picture(name), name)
     if heat:
         pictures.draw_heat(heat, places.picture("heat"))
     page.write(
         places.page,
-        read_records(files["losses"]),
+        read_runs(files["losses"]),
         runs,
         heat,
-        read_records(files["batches"]),
+        read_runs(files["batches"]),
         read_rows(files["published"]),
         read_rows(files["faults"]),
         read_rows(files["times"]),

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from experiments.rows import read_runs
 from experiments.sigmoid_f1.tasks import SMOKE, TASKS, Task
 from labelproof.data import Dataset
 from labelproof.decisions import PerLabelThreshold, Threshold, ThresholdAveraging
 from labelproof.metrics import by_name
 from labelproof.models import Model
-from labelproof.training import Fitted, RunRecord, TrainConfig, read_records, sweep
+from labelproof.training import Fitted, RunRecord, TrainConfig, sweep
 
 SEEDS = (0, 1, 2, 3, 4)
 RATES = (0.003, 0.03)  # the better one on validation data counts
@@ -108,7 +109,7 @@ def decided(fitted: Fitted, *, valid: Dataset, test: Dataset, fixed: float) -> d
 def best_rates(path: Path) -> dict[str, dict[str, list[RunRecord]]]:
     """Return the runs of each task and loss, of the two learning rates for each seed the better on validation data."""
     found: dict[tuple[str, str, int], RunRecord] = {}
-    for record in read_records(path):
+    for record in read_runs(path):
         loss = next((name for name, changes in LOSSES.items() if _is(record, changes)), None)
         if loss is None or record.failure is not None:
             continue

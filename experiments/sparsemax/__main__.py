@@ -1,10 +1,9 @@
 """Run what is missing and write the page: python -m experiments.sparsemax [--smoke] [--only PART] [--out FOLDER]."""
 
 from experiments.options import Places, parsed
-from experiments.rows import read_rows
+from experiments.rows import read_rows, read_runs
 from experiments.sparsemax import benchmark, inference, maps, page, proportions
 from experiments.summary import write_summary
-from labelproof.training import read_records
 
 PARTS = ("maps", "proportions", *benchmark.SETS, *inference.SETS)
 
@@ -33,7 +32,7 @@ def main(words: list[str] | None = None) -> None:
     for name, runs in attention.items():
         inference.draw(runs, places.picture(f"attention_{name}"))
     frequent = {row["setting"]["data"]: row["result"]["accuracy"] for row in read_rows(majority)}
-    runs = [*read_records(table), *read_records(pairs)]
+    runs = [*read_runs(table), *read_runs(pairs)]
     repeated = read_rows(places.results / "repeated.jsonl")
     page.write(places.page, rows, benchmark.tuned(table), attention, frequent, runs, repeated, PARTS)
     write_summary(places.page.parent, "sparsemax")

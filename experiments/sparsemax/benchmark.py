@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 import labelproof as lp
+from experiments.rows import read_runs
 from labelproof.data import Dataset, topic_data
-from labelproof.training import RunRecord, TrainConfig, read_records, sweep
+from labelproof.training import RunRecord, TrainConfig, sweep
 
 HARMONIC = "f1-of-mean-precision-and-recall"
 METRICS = ("micro-f1", "macro-f1", HARMONIC)
@@ -99,7 +100,7 @@ def configuration(name: str, data: Dataset, *, iterations: int) -> TrainConfig:
 def tuned(path: Path) -> dict[str, list[Tuned]]:
     """Return for each data set the best run of each loss and seed, by micro-F1 out of fold, where all are done."""
     runs: dict[tuple[str, str, int], list[RunRecord]] = {}
-    for record in read_records(path):
+    for record in read_runs(path):
         runs.setdefault((record.config["data"]["path"], _loss(record), record.seed), []).append(record)
     found: dict[str, list[Tuned]] = {}
     for (name, loss, seed), some in runs.items():

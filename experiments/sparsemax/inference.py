@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 import labelproof as lp
-from experiments.rows import Row, compute_missing
+from experiments.rows import Row, compute_missing, read_runs
 from labelproof.data import Dataset
 from labelproof.models import Model
 from labelproof.pictures import draw_attention
-from labelproof.training import Fitted, RunRecord, TrainConfig, read_records, sweep
+from labelproof.training import Fitted, RunRecord, TrainConfig, sweep
 
 SETS, SEEDS = ("sick", "snli"), (0, 1, 2)
 METRICS = ("precision@1",)
@@ -104,7 +104,7 @@ def run_majority(path: Path, names: tuple[str, ...]) -> None:
 def results(path: Path) -> dict[str, dict[str, list[RunRecord]]]:
     """Return the runs by data set and attention."""
     found: dict[str, dict[str, list[RunRecord]]] = {}
-    for record in read_records(path):
+    for record in read_runs(path):
         kind = next(name for name, option in ATTENTIONS.items() if option == record.changes["encoder.attention"])
         found.setdefault(record.config["data"]["path"], {}).setdefault(kind, []).append(record)
     return {name: {kind: runs[kind] for kind in ATTENTIONS if kind in runs} for name, runs in found.items()}

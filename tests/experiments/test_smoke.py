@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from labelproof.data import Dataset
 from labelproof.training import RunRecord, sweep
 from labelproof.training.config_files import read_config
+from labelproof.training.run_records import append_record
 from running_verbs import run
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +119,15 @@ def test_a_repeated_run_that_gives_other_numbers_is_found():
     rows = [{"setting": {"data": "birds"}, "result": {"differing": some}} for some in (["measured"], [])]
     assert "2 random ones of the stored runs on birds" in pages.provenance([], "python -m experiments.sparsemax", rows)
     assert "1 gave other numbers" in pages.provenance([], "python -m experiments.sparsemax", rows)
+
+
+def test_a_page_has_the_runs_of_one_machine(tmp_path):
+    from experiments.rows import read_runs
+
+    path = tmp_path / "runs.jsonl"
+    for place, (name, digest) in enumerate([("a", "1"), ("b", "1"), ("a", "2"), ("b", "2"), ("b", "1")]):
+        append_record(path, RunRecord({}, place, config={"data": {"path": name}}, data={"digest": digest}, code={}))
+    assert [(run.config["data"]["path"], run.seed) for run in read_runs(path)] == [("b", 1), ("a", 2), ("b", 4)]
 
 
 def test_a_template_must_be_filled(tmp_path):
