@@ -228,19 +228,22 @@ def _left_out(results: Results) -> Iterator[str]:
         yield f"- {', '.join(missing)}: not run yet."
     yield from _families(results)
     for name in results.sets:
-        for row in results.of(name, "a", "b"):
-            what = _predicted(row) or row.get("skipped") or "; ".join(row.get("notes", []))
+        rows = list(results.of(name, "a", "b"))
+        for row in rows:
+            what = _predicted(row, rows) or row.get("skipped") or "; ".join(row.get("notes", []))
             if what:
                 method = row["method"] + (", left out" if "skipped" in row else "")
                 yield f"- {name}, seed {row['seed']}: {method}: {what}."
 
 
-def _predicted(row: Row) -> str:
-    """Say how long a peer would take that was begun alone."""
+def _predicted(row: Row, rows: list[Row]) -> str:
+    """Say how long a peer would take that was begun alone; what was run since then has used up some of its time."""
     if "predicted" not in row:
         return ""
-    short = "; not run although it fits" if row["predicted"] <= row["left"] else ""
-    return f"would take about {row['predicted']:,.0f} s, of the time for peers {row['left']:,.0f} s are left{short}"
+    since = [one["cpu"] for one in rows if one["seed"] == row["seed"] and one["when"] > row["when"]]
+    left = max(row["left"] - sum(since), 0.0)
+    short = "; not run although it fits" if row["predicted"] <= left else ""
+    return f"would take about {row['predicted']:,.0f} s, of the time for peers {left:,.0f} s are left{short}"
 
 
 def _families(results: Results) -> Iterator[str]:
